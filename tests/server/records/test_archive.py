@@ -1,4 +1,4 @@
-"""The archive of a database: a Parquet file for each month, with all games, and resumable."""
+"""The archive of a database: a Parquet file with all games of each month; a repeated export writes only changes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-async def exported(arena: Arena, folder: Path) -> dict[str, tuple[int, bool]]:
-    seen: list[tuple[int, int]] = []
-    files = await export_months(arena.store, folder, DataSet(), lambda done, total: seen.append((done, total)))
-    assert all(done <= total for done, total in seen)
+async def export(arena: Arena, folder: Path) -> dict[str, tuple[int, bool]]:
+    """Export the database, and return for each month the number of its games and whether its file was written."""
+    progress: list[tuple[int, int]] = []
+    files = await export_months(arena.store, folder, DataSet(), lambda done, total: progress.append((done, total)))
+    assert all(done <= total for done, total in progress)
     return {name.removesuffix(".parquet"): games for name, games in files.items()}
 
 
-async def play(arena: Arena) -> None:
-    """Two tournaments with 2,500 and 600 games, which ended in three months."""
+async def store_games(arena: Arena) -> None:
+    """Store two tournaments with 2,500 and 600 games, and set the ends of the games to days in three months."""
     for name, games in (("cup", 2_500), ("match", 600)):
         tournament = await arena.tournament(name, games_per_pair=games, title="Cup")
         await arena.commit(await arena.play(tournament))
@@ -45,13 +46,13 @@ async def play(arena: Arena) -> None:
 
 
 async def test_each_month_has_its_games_once(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
+    await store_games(arena)
     folder = tmp_path / "archive"
-    files = await exported(arena, folder)
+    files = await export(arena, folder)
     assert files == {"2026-10": (1033, True), "2026-11": (1034, True), "2026-12": (1033, True)}
     months = {name: pl.read_parquet(folder / f"{name}.parquet") for name in files}
     assert months["2026-10"]["end_time"].unique().to_list() == ["2026-10-31T23:59:59.999000+00:00"]
-    # In one form, with or without milliseconds: pandas converts no other column.
+    # All times have six digits of a second, because pandas converts only columns whose values have one form.
     assert months["2026-11"]["end_time"].unique().to_list() == ["2026-11-01T00:00:00.000000+00:00"]
     assert months["2026-10"]["date"].unique().to_list() == ["2026-10-31"]
     assert months["2026-11"]["date"].unique().to_list() == ["2026-11-01"]
@@ -68,24 +69,24 @@ async def test_each_month_has_its_games_once(arena: Arena, tmp_path: Path) -> No
 
 
 async def test_only_months_that_changed_are_written_again(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
+    await store_games(arena)
     folder = tmp_path / "archive"
-    await exported(arena, folder)
+    await export(arena, folder)
     unfinished = folder / ".2026-11.parquet.12345678.tmp"
     unfinished.write_bytes(b"PAR1")
-    assert [is_new for _, is_new in (await exported(arena, folder)).values()] == [False] * 3
+    assert [is_new for _, is_new in (await export(arena, folder)).values()] == [False] * 3
     assert not unfinished.exists()
     arena.execute(f"UPDATE games SET ended_at = {ENDS['2026-11']} WHERE ordinal % 3 = 2")
-    assert await exported(arena, folder) == {"2026-10": (1033, False), "2026-11": (2067, True)}
+    assert await export(arena, folder) == {"2026-10": (1033, False), "2026-11": (2067, True)}
     (folder / "2026-10.parquet").write_bytes(b"damaged")
-    assert await exported(arena, folder) == {"2026-10": (1033, True), "2026-11": (2067, False)}
+    assert await export(arena, folder) == {"2026-10": (1033, True), "2026-11": (2067, False)}
 
 
 async def test_a_fault_that_is_stored_later_changes_the_month(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
-    await exported(arena, tmp_path / "archive")
+    await store_games(arena)
+    await export(arena, tmp_path / "archive")
     arena.execute("UPDATE games SET fault = 'crashed' WHERE ordinal = 4")
-    files = await exported(arena, tmp_path / "archive")
+    files = await export(arena, tmp_path / "archive")
     assert {name: is_new for name, (_, is_new) in files.items()} == {
         "2026-10": False,
         "2026-11": True,
@@ -94,29 +95,29 @@ async def test_a_fault_that_is_stored_later_changes_the_month(arena: Arena, tmp_
 
 
 async def test_a_new_title_changes_the_month(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
-    await exported(arena, tmp_path / "archive")
+    await store_games(arena)
+    await export(arena, tmp_path / "archive")
     arena.execute("UPDATE tournaments SET title = 'Winter cup'")
-    assert {is_new for _, is_new in (await exported(arena, tmp_path / "archive")).values()} == {True}
+    assert {is_new for _, is_new in (await export(arena, tmp_path / "archive")).values()} == {True}
 
 
 async def test_an_archive_of_another_database_is_left_as_it_is(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
+    await store_games(arena)
     folder = tmp_path / "archive"
-    await exported(arena, folder)
+    await export(arena, folder)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     arena.execute("UPDATE tournaments SET slug = 'other' WHERE slug = 'cup'")
     with pytest.raises(InvalidArgument, match="another database"):
-        await exported(arena, folder)
+        await export(arena, folder)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
 async def test_only_one_export_runs_in_a_folder(arena: Arena, tmp_path: Path) -> None:
-    await play(arena)
+    await store_games(arena)
     folder = tmp_path / "archive"
     folder.mkdir()
     running = locked(folder / ".noughts")
     assert running is not None
     with running, pytest.raises(InvalidArgument, match="another export to this folder is running"):
-        await exported(arena, folder)
-    assert len(await exported(arena, folder)) == 3
+        await export(arena, folder)
+    assert len(await export(arena, folder)) == 3

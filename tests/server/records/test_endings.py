@@ -1,4 +1,4 @@
-"""Words of other programs for the end of a game."""
+"""Words of other programs for the end of a game, and the terminations that they are read as."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from noughts_referee.rules import Termination
 from noughts_server.records.endings import termination_of
 from noughts_server.records.results_file import read_results
 
-LOST_BY = {
+WORDS_BY_CODE = {
     "timeout": ["time forfeit", "Time forfeit", "TIME", "time_forfeit", "Black win by time forfeit", "loses on time",
                 "ada won on time", "ran out of time", "timeout", "Time-out", "White's flag fell", "overtime"],
     "illegal_move": ["illegal move", "rules infraction", "Rules Infraction", "White win by opponent illegal move",
@@ -26,12 +26,14 @@ LOST_BY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("code", LOST_BY)
+@pytest.mark.parametrize("code", WORDS_BY_CODE)
 def test_words_of_other_programs_have_a_code(code: str) -> None:
-    assert {text: termination_of(text, "1-0") for text in LOST_BY[code]} == dict.fromkeys(LOST_BY[code], code)
+    assert {text: termination_of(text, "1-0") for text in WORDS_BY_CODE[code]} == dict.fromkeys(
+        WORDS_BY_CODE[code], code
+    )
 
 
-def test_codes_stay_and_games_that_nobody_lost_have_no_fault() -> None:
+def test_codes_are_kept_and_games_that_nobody_lost_have_no_fault() -> None:
     codes = [str(each) for each in Termination]
     assert [termination_of(code, result) for code in codes for result in ("1-0", "*")] == [
         code for code in codes for _ in range(2)
@@ -41,8 +43,10 @@ def test_codes_stay_and_games_that_nobody_lost_have_no_fault() -> None:
     assert termination_of("time forfeit", "1/2-1/2") == "adjudicated"
 
 
-FORFEITS = [text for code in ("timeout", "illegal_move", "disconnected", "crashed") for text in LOST_BY[code]]
-FORMS = {
+FORFEIT_WORDS = [
+    text for code in ("timeout", "illegal_move", "disconnected", "crashed") for text in WORDS_BY_CODE[code]
+]
+TEMPLATES = {
     ".pgn": '[White "ada"]\n[Black "bob"]\n[Result "{}"]\n[Termination "{}"]\n\n',
     ".csv": 'ada,bob,{},"{}"\n',
     ".sgf": "(;GM[4]SZ[15]PB[ada]PW[bob]RE[{}]TE[{}];B[hh])\n",
@@ -50,13 +54,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("suffix", FORMS)
+@pytest.mark.parametrize("suffix", TEMPLATES)
 def test_forfeits_in_every_format_can_be_left_out(tmp_path: Path, suffix: str) -> None:
-    file, won = tmp_path / f"games{suffix}", "B+" if suffix == ".sgf" else "1-0"
-    games = [(won, text) for text in FORFEITS] + [("Draw" if suffix == ".sgf" else "1/2-1/2", "")] * 20
+    file, result = tmp_path / f"games{suffix}", "B+" if suffix == ".sgf" else "1-0"
+    games = [(result, text) for text in FORFEIT_WORDS] + [("Draw" if suffix == ".sgf" else "1/2-1/2", "")] * 20
     head = "first,second,result,termination\n" if suffix == ".csv" else ""
-    file.write_text(head + "".join(FORMS[suffix].format(*game) for game in games))
-    without, _ = read_results(file, forfeits=False)
-    assert sum(without.faults["bob"].values()) == len(FORFEITS)
-    assert without.scores[("ada", "bob")].wins == 0
-    assert read_results(file)[0].scores[("ada", "bob")].wins == len(FORFEITS)
+    file.write_text(head + "".join(TEMPLATES[suffix].format(*game) for game in games))
+    results, _ = read_results(file, forfeits=False)
+    assert sum(results.faults["bob"].values()) == len(FORFEIT_WORDS)
+    assert results.scores[("ada", "bob")].wins == 0
+    assert read_results(file)[0].scores[("ada", "bob")].wins == len(FORFEIT_WORDS)

@@ -1,4 +1,4 @@
-"""The moves that turn a game, compared with a plain recursion, and told in words."""
+"""The moves that change the value of a game, compared with a plain recursion, and the sentences about them."""
 
 import random
 from dataclasses import replace
@@ -16,6 +16,7 @@ NAMES = {1: "win", 0: "draw", -1: "loss"}
 
 
 def game(variant: str, moves: str, result: str = "1-0", termination: str = "line") -> RecordedGame:
+    """Return a game of a and b from the names of its cells."""
     board = parse_variant(variant)
     cells = {cell_name(board, cell): cell for cell in range(board.cells)}
     return RecordedGame(variant, "a", "b", result, tuple(cells[name] for name in moves.split()), termination)
@@ -32,7 +33,7 @@ def value_of_move(own: int, other: int, cell: int) -> int:
     return -value(other, own | 1 << cell) if outcome is None else outcome.winner is not None
 
 
-def test_turns_are_the_moves_that_make_the_exact_value_worse() -> None:
+def test_turning_moves_are_those_that_make_the_exact_value_worse() -> None:
     rng = random.Random(35)
     for _ in range(50):
         position, expected = Position(TICTACTOE), []
@@ -56,25 +57,25 @@ def test_turns_are_the_moves_that_make_the_exact_value_worse() -> None:
     ],
 )
 def test_a_game_lost_by_a_fault_begins_with_the_fault(fault: str, expected: str) -> None:
-    told = explanation(replace(game("gomoku", "a15 l1 b15 d8", "0-1", "illegal_move"), fault=fault))
-    assert told["fault"] == {"bot": "a", "termination": "illegal_move", "reason": fault}
-    assert sentences(told) == [
+    facts = explanation(replace(game("gomoku", "a15 l1 b15 d8", "0-1", "illegal_move"), fault=fault))
+    assert facts["fault"] == {"bot": "a", "termination": "illegal_move", "reason": fault}
+    assert sentences(facts) == [
         expected,
         "The moves: cannot say: all positions have too many free cells to be solved, and no forced win was found.",
     ]
-    told = explanation(replace(game("tictactoe", "b2 b1", "0-1", "illegal_move"), fault=fault))
-    assert sentences(told)[:2] == [expected, "Ply 2: O (b) played b1 and turned a draw into a loss."]
+    facts = explanation(replace(game("tictactoe", "b2 b1", "0-1", "illegal_move"), fault=fault))
+    assert sentences(facts)[:2] == [expected, "Ply 2: O (b) played b1 and turned a draw into a loss."]
 
 
 def test_the_line_after_a_turn_is_best_play_to_the_end() -> None:
-    told = explanation(game("tictactoe", "b2 b1 a1 c3 a3 a2 c1"))
-    (turn,) = told["turns"]
+    facts = explanation(game("tictactoe", "b2 b1 a1 c3 a3 a2 c1"))
+    (turn,) = facts["turns"]
     assert (turn["ply"], turn["side"], turn["bot"], turn["move"], turn["plies"]) == (2, "O", "b", "b1", 5)
     assert turn["better"] == ["a3", "c3", "a1", "c1"]
     moves = ["b2", "b1", *turn["line"]]
     assert Position.after(TICTACTOE, game("tictactoe", " ".join(moves)).moves).outcome() is not None
     assert len(turn["line"]) == 5
-    assert sentences(told)[:2] == [
+    assert sentences(facts)[:2] == [
         "Ply 2: O (b) played b1 and turned a draw into a loss.",
         "  Better: a3 c3 a1 c1",
     ]
@@ -82,21 +83,21 @@ def test_the_line_after_a_turn_is_best_play_to_the_end() -> None:
 
 def test_a_forced_win_on_a_large_board_is_allowed_and_missed() -> None:
     # O leaves an open three; then X plays elsewhere, and O answers too late.
-    told = explanation(game("gomoku", "h8 a1 i8 a3 j8 a5 a15 k8", "0-1", "resigned"))
-    first, second = told["turns"][-2:]
+    facts = explanation(game("gomoku", "h8 a1 i8 a3 j8 a5 a15 k8", "0-1", "resigned"))
+    first, second = facts["turns"][-2:]
     assert (first["ply"], first["move"], first["before"], first["after"], first["exact"]) == (
         *(6, "a5"), "unknown", "loss", False,
     )  # fmt: skip
     assert (second["ply"], second["before"], second["after"]) == (7, "win", "unknown")
-    words = sentences(told)
+    words = sentences(facts)
     assert "Ply 6: O (b) played a5 and allowed a forced win." in words
     assert "Ply 7: X (a) played a15 and missed a forced win." in words
 
 
-def test_a_game_that_no_solver_reaches_is_said_to_be_unknown() -> None:
-    told = explanation(game("renju", "h8 a1 i8", "1-0", "resigned"))
-    assert (told["turns"], told["known_from_ply"]) == ([], None)
-    assert sentences(told)[0].startswith("Cannot say: ")
+def test_a_game_that_no_solver_can_solve_is_reported_as_unknown() -> None:
+    facts = explanation(game("renju", "h8 a1 i8", "1-0", "resigned"))
+    assert (facts["turns"], facts["known_from_ply"]) == ([], None)
+    assert sentences(facts)[0].startswith("Cannot say: ")
 
 
 def test_a_game_without_a_turn_says_so() -> None:
@@ -107,12 +108,12 @@ def test_a_game_without_a_turn_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "record, said",
+    "record, message",
     [
         (game("tictactoe", "b2", "*", "going_on"), "got a live game, expected a game that has ended"),
         (game("tictactoe", "b2 b2"), "got a game with an error .*occupied.*, expected a game that follows the rules"),
     ],
 )
-def test_live_and_invalid_games_are_refused(record: RecordedGame, said: str) -> None:
-    with pytest.raises(RecordError, match=said):
+def test_live_and_invalid_games_are_refused(record: RecordedGame, message: str) -> None:
+    with pytest.raises(RecordError, match=message):
         explanation(record)

@@ -1,4 +1,4 @@
-"""Files that are damaged or made to do harm: readers report errors, and what a writer writes can be read again."""
+"""Damaged and hostile files: readers report their errors, and games that they accept can be written and read again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("records")
 
 
-def written(file: Path, games: list[RecordedGame]) -> bytes:
+def write_file(file: Path, games: list[RecordedGame]) -> bytes:
     with writing_games(str(file)) as write:
         for game in games:
             write(game)
@@ -54,7 +54,7 @@ def written(file: Path, games: list[RecordedGame]) -> bytes:
 
 @st.composite
 def damaged(draw: st.DrawFn, text: bytes) -> bytes:
-    """The text with some of its spans replaced, by preference its numbers and words."""
+    """Replace some spans of the text, most often numbers and words."""
     for _ in range(draw(st.integers(1, 3))):
         part = draw(st.sampled_from([rb"\d+", rb"\d+|[A-Za-z]+|\W"]))
         spans = [found.span() for found in re.finditer(part, text)] or [(0, 0)]
@@ -70,16 +70,16 @@ def errors_of(file: Path) -> list[str]:
 
 
 # Parquet has its own tests: a sandboxed process reads it, which takes too long for so many files.
-TEXT = tuple(form for form in FORMATS if form != ".parquet")
+TEXT_FORMATS = tuple(form for form in FORMATS if form != ".parquet")
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("form", TEXT)
+@pytest.mark.parametrize("form", TEXT_FORMATS)
 @examples(60)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_its_errors_are_reported(folder: Path, form: str, data: st.DataObject) -> None:
     file = folder / f"damaged{form}"
-    file.write_bytes(data.draw(damaged(written(file, GAMES[:1] if form == ".psq" else GAMES))))
+    file.write_bytes(data.draw(damaged(write_file(file, GAMES[:1] if form == ".psq" else GAMES))))
     errors_of(file)
     for placed in read_games(str(file)):
         if isinstance(placed.game, RecordedGame) and placed.game not in GAMES:
@@ -87,28 +87,28 @@ def test_a_damaged_file_is_read_or_its_errors_are_reported(folder: Path, form: s
 
 
 def write_everywhere(folder: Path, game: RecordedGame, *, with_moves: bool) -> None:
-    """Every format holds the game or refuses it, and it is no worse when it is read again."""
-    was_right = written_is_right(folder / "game.jsonl", game)
+    """Check that every format refuses the game or writes it without adding errors."""
+    was_valid = write_and_check(folder / "game.jsonl", game)
     try:
         list(samples(game))
     except RecordError:
-        assert not (was_right and with_moves)
-    for form in TEXT if with_moves else WITHOUT_MOVES:
+        assert not (was_valid and with_moves)
+    for form in TEXT_FORMATS if with_moves else WITHOUT_MOVES:
         try:
-            right = written_is_right(folder / f"game{form}", game)
+            is_valid = write_and_check(folder / f"game{form}", game)
         except RecordError:
             continue
-        assert right or not was_right
+        assert is_valid or not was_valid
 
 
-def written_is_right(file: Path, game: RecordedGame) -> bool:
+def write_and_check(file: Path, game: RecordedGame) -> bool:
     """Does `records check` accept the game in this file?"""
-    written(file, [game])
+    write_file(file, [game])
     assert all(isinstance(placed.game, RecordedGame) for placed in read_games(str(file)))
     return not errors_of(file)
 
 
-LINE = {"variant": "gomoku", "first": "a", "second": "b", "moves": [0], "result": "*", "termination": "void"}
+GAME_AS_JSON = {"variant": "gomoku", "first": "a", "second": "b", "moves": [0], "result": "*", "termination": "void"}
 NINES = "9" * 5000
 
 
@@ -121,10 +121,10 @@ NINES = "9" * 5000
         ("games.sgf", f"(;SZ[{NINES}];B[hh])", "got the size SZ[999"),
         ("games.psq", f"Piskvorky 15x15, 11:11, 0\n1,1,{'9' * 400}\na\nb\n-1\n", "got the time 999"),
         ("games.psq", f"Piskvorky 15x15, 11:11, 0\n1,1,{NINES}\na\nb\n-1\n", "got the time 999"),
-        ("games.jsonl", json.dumps({**LINE, "event": float("nan")}), "Out of range float values"),
-        ("games.jsonl", json.dumps(LINE)[:-1] + ', "event": [1e999]}', "Out of range float values"),
-        ("games.jsonl", json.dumps({**LINE, "first": "a\ud800"}), "surrogates not allowed"),
-        ("games.jsonl", json.dumps({**LINE, "fault": {"reason": "\udfff"}}), "surrogates not allowed"),
+        ("games.jsonl", json.dumps({**GAME_AS_JSON, "event": float("nan")}), "Out of range float values"),
+        ("games.jsonl", json.dumps(GAME_AS_JSON)[:-1] + ', "event": [1e999]}', "Out of range float values"),
+        ("games.jsonl", json.dumps({**GAME_AS_JSON, "first": "a\ud800"}), "surrogates not allowed"),
+        ("games.jsonl", json.dumps({**GAME_AS_JSON, "fault": {"reason": "\udfff"}}), "surrogates not allowed"),
     ],
 )
 def test_hostile_values_are_read_or_their_errors_reported(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -166,8 +166,8 @@ def test_long_texts_and_many_nodes_take_little_memory(tmp_path: Path, name: str,
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     tracemalloc.start()
-    found = list(read_games(str(file)))
-    most = tracemalloc.get_traced_memory()[1]
+    games = list(read_games(str(file)))
+    peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(found) == 1
-    assert most < 40 << 20
+    assert len(games) == 1
+    assert peak_bytes < 40 << 20

@@ -1,4 +1,4 @@
-"""Games as JSON lines."""
+"""Files of games as JSON lines: their content, and safe replacement of older files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from noughts_server.store.games.games import Agreement
 
 @dataclass
 class Game:
+    """A finished game with the attributes that the writer reads."""
+
     number: int = 1
     variant: str = "tictactoe"
     first: str = "A"
@@ -59,7 +61,7 @@ def test_a_line_holds_a_game_in_compact_json(tmp_path: Path) -> None:
     assert target.read_text() == expected * 2
 
 
-def test_the_sides_times_stand_in_a_line_only_where_bots_have_their_own(tmp_path: Path) -> None:
+def test_times_of_each_side_are_written_only_if_they_differ_by_bot(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game(), Game(first_time="1/move", second_time="180/30+0")], times=True)
     plain, own = (json.loads(line) for line in target.read_text().splitlines())
@@ -70,14 +72,14 @@ def test_the_sides_times_stand_in_a_line_only_where_bots_have_their_own(tmp_path
     assert list(own) == list(plain)
 
 
-def test_margins_stand_in_a_line_with_times_of_a_game_with_clocks(tmp_path: Path) -> None:
+def test_margins_are_written_with_the_times_of_games_with_clocks(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
-    played = [Game(margins_us=(1_000_000, 50_000), late_moves=(2, 0)), Game()]
-    write(target, played, times=True)
+    games = [Game(margins_us=(1_000_000, 50_000), late_moves=(2, 0)), Game()]
+    write(target, games, times=True)
     timed, plain = (json.loads(line) for line in target.read_text().splitlines())
     assert (timed.pop("margins_ms"), timed.pop("late_moves")) == ([1000.0, 50.0], [2, 0])
     assert list(timed) == list(plain)
-    write(target, played)
+    write(target, games)
     assert "margins_ms" not in target.read_text()
 
 
@@ -87,7 +89,7 @@ def test_times_are_milliseconds(tmp_path: Path) -> None:
     assert json.loads(target.read_text())["times_ms"] == [1.5, 0.02, 0.003]
 
 
-def test_comments_are_told_by_ply_in_order(tmp_path: Path) -> None:
+def test_comments_are_written_by_ply_in_order(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game(comments={2: "so there", 0: "hello"})])
     assert list(json.loads(target.read_text())["comments"].items()) == [("0", "hello"), ("2", "so there")]
@@ -104,7 +106,7 @@ def test_thoughts_have_their_times_only_with_those_of_moves(tmp_path: Path, time
     assert json.loads(target.read_text())["thoughts"] == expected
 
 
-def test_an_opening_by_agreement_is_told(tmp_path: Path) -> None:
+def test_an_agreed_opening_is_written(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game(agreement=Agreement("swap2", "B", 5))])
     assert json.loads(target.read_text())["opening"] == {"rule": "swap2", "opener": "B", "stones": 5}
@@ -146,14 +148,14 @@ def test_failure_after_the_first_games_leaves_those(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["games.jsonl"]
 
 
-def test_a_minus_sign_is_the_standard_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_minus_sign_means_standard_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write(Path("-"), [Game(), Game()])
     assert capsys.readouterr().out.count("\n") == 2
     assert os.listdir(tmp_path) == []
     assert not sys.stdout.closed
 
 
-def test_nothing_is_left_when_no_games_were_written(tmp_path: Path) -> None:
+def test_no_file_is_created_without_games(tmp_path: Path) -> None:
     with GamesFile(tmp_path / "games.jsonl"):
         pass
     assert os.listdir(tmp_path) == []
@@ -167,7 +169,7 @@ def test_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "games.jsonl").read_text().count("\n") == 1
 
 
-def test_new_file_has_the_rights_of_an_ordinary_one(tmp_path: Path) -> None:
+def test_new_file_has_ordinary_permissions(tmp_path: Path) -> None:
     (tmp_path / "ordinary").write_text("")
     write(tmp_path / "games.jsonl", [Game()])
     assert (tmp_path / "games.jsonl").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
@@ -178,7 +180,7 @@ def test_device_is_written_and_not_replaced() -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_folder_that_does_not_exist_is_named_before_anything_is_played(tmp_path: Path) -> None:
+def test_missing_folder_is_an_error_before_games_are_played(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         GamesFile(tmp_path / "nowhere" / "games.jsonl")
     assert caught.value.filename == str(tmp_path / "nowhere" / "games.jsonl")

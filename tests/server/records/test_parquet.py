@@ -1,4 +1,4 @@
-"""Parquet files: other libraries read them, and foreign ones are read in a sandbox."""
+"""Parquet files: other libraries can read ours, and we read theirs in a sandboxed process."""
 
 from __future__ import annotations
 
@@ -36,27 +36,28 @@ GAMES = [
 ]  # fmt: skip
 
 
-def written(file: Path, games: list[RecordedGame], made: DataSet = DataSet()) -> Path:
+def write_file(file: Path, games: list[RecordedGame], made: DataSet = DataSet()) -> Path:
     with writing_games(str(file), made) as write:
         for game in games:
             write(game)
     return file
 
 
-def read(file: Path) -> list[dict[str, Any]]:
+def read_documents(file: Path) -> list[dict[str, Any]]:
     placed = list(read_games(str(file)))
     assert [each.line for each in placed] == list(range(1, len(placed) + 1))
     return [json_document(each.game) for each in placed if isinstance(each.game, RecordedGame)]
 
 
 def error_of(file: Path) -> str:
+    """Return the error of the last row of a file."""
     *_, last = read_games(str(file))
     assert isinstance(last.game, RecordError)
     return str(last.game)
 
 
 def test_games_are_read_again_with_all_their_values(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "games.parquet", GAMES)) == list(map(json_document, GAMES))
+    assert read_documents(write_file(tmp_path / "games.parquet", GAMES)) == list(map(json_document, GAMES))
 
 
 def test_rows_of_moves_have_what_searches_reported(tmp_path: Path) -> None:
@@ -65,21 +66,21 @@ def test_rows_of_moves_have_what_searches_reported(tmp_path: Path) -> None:
         "comments": {"1": "so there"},
     }
     game = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more=more)
-    rows = pl.read_parquet(written(tmp_path / "moves.parquet", [game], DataSet(Rows.MOVES)))
-    told = rows.select("depth", "nodes", "search_ms", "pv", "comment").rows()
-    assert told == [(12, 2**40, 1.5, [4, 0], None), (None, None, None, None, "so there")]
-    assert read(written(tmp_path / "games.parquet", [game])) == [json_document(game)]
+    rows = pl.read_parquet(write_file(tmp_path / "moves.parquet", [game], DataSet(Rows.MOVES)))
+    reported = rows.select("depth", "nodes", "search_ms", "pv", "comment").rows()
+    assert reported == [(12, 2**40, 1.5, [4, 0], None), (None, None, None, None, "so there")]
+    assert read_documents(write_file(tmp_path / "games.parquet", [game])) == [json_document(game)]
 
 
-def test_a_file_without_games_is_read_as_one(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "games.parquet", [])) == []
+def test_a_file_without_games_can_be_read(tmp_path: Path) -> None:
+    assert read_documents(write_file(tmp_path / "games.parquet", [])) == []
 
 
-def test_polars_duckdb_and_pandas_count_as_we_do(tmp_path: Path) -> None:
+def test_polars_duckdb_and_pandas_read_the_same_values(tmp_path: Path) -> None:
     import duckdb
     import pandas as pd
 
-    file = written(tmp_path / "games.parquet", GAMES * 700)
+    file = write_file(tmp_path / "games.parquet", GAMES * 700)
     results = Counter(game.result for game in GAMES * 700)
     moves = sum(len(game.moves) for game in GAMES * 700)
     times = sum(sum(game.times_ms) for game in GAMES * 700)
@@ -95,8 +96,8 @@ def test_polars_duckdb_and_pandas_count_as_we_do(tmp_path: Path) -> None:
     assert table["end_time"].dropna().max() == "2026-11-24T10:00:00.123000+00:00"
 
 
-def test_positions_are_the_samples_of_training(tmp_path: Path) -> None:
-    frame = pl.read_parquet(written(tmp_path / "positions.parquet", GAMES, DataSet(Rows.POSITIONS)))
+def test_positions_are_the_training_samples(tmp_path: Path) -> None:
+    frame = pl.read_parquet(write_file(tmp_path / "positions.parquet", GAMES, DataSet(Rows.POSITIONS)))
     expected = [
         (number, sample.board.translate(MARKS).decode(), "XO"[sample.side], sample.move, sample.result)
         for number, game in enumerate(GAMES, start=1)
@@ -107,15 +108,15 @@ def test_positions_are_the_samples_of_training(tmp_path: Path) -> None:
     assert frame["ply"].to_list() == stones
 
 
-def test_moves_have_their_players_times_and_results(tmp_path: Path) -> None:
-    frame = pl.read_parquet(written(tmp_path / "moves.parquet", GAMES, DataSet(Rows.MOVES)))
+def test_rows_of_moves_have_players_times_and_results(tmp_path: Path) -> None:
+    frame = pl.read_parquet(write_file(tmp_path / "moves.parquet", GAMES, DataSet(Rows.MOVES)))
     assert frame.height == sum(len(game.moves) for game in GAMES)
     columns = ("player", "side", "move", "chosen", "time_ms", "score", "result")
     assert frame.filter(pl.col("number") == 2).select(columns).rows() == [
         ("bob", "X", 4, True, 1.0, None, -1),
         ("ada", "O", 0, True, 2.0, None, 1),
     ]
-    # A given opening took nobody's time.
+    # The plies of a given opening have no time.
     assert frame.filter(pl.col("number") == 1)["time_ms"].to_list() == [None, None, *(1.5,) * 7]
     assert frame.filter(pl.col("number") == 3).select(columns).rows() == [
         ("a", "X", 1, False, None, None, None),
@@ -129,18 +130,18 @@ def test_moves_outside_every_board_are_refused(tmp_path: Path) -> None:
     game = RecordedGame("gomoku", "a", "b", "*", (70_000,))
     for rows in Rows:
         with pytest.raises(RecordError, match="got the number 70000, expected cells up to 65,535"):
-            written(tmp_path / "games.parquet", [game], DataSet(rows))
+            write_file(tmp_path / "games.parquet", [game], DataSet(rows))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_parquet_has_rows_of_moves(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"expected one that ends in \.parquet, for moves"):
-        written(tmp_path / "moves.sgf", GAMES, DataSet(Rows.MOVES))
+        write_file(tmp_path / "moves.sgf", GAMES, DataSet(Rows.MOVES))
 
 
 def test_the_card_describes_the_file(tmp_path: Path) -> None:
     made = DataSet(Rows.GAMES, "CC-BY-4.0", "my|games.jsonl")
-    written(tmp_path / "games.parquet", GAMES, made)
+    write_file(tmp_path / "games.parquet", GAMES, made)
     card = (tmp_path / "README.md").read_text()
     head, body = card.removeprefix("---\n").split("---\n\n# games.parquet\n", 1)
     yaml = pytest.importorskip("yaml").safe_load(head)
@@ -155,12 +156,12 @@ def test_the_card_describes_the_file(tmp_path: Path) -> None:
 def test_a_card_replaces_only_the_card_of_the_same_file(tmp_path: Path) -> None:
     card = tmp_path / "README.md"
     card.write_text("# My project\n")
-    written(tmp_path / "games.parquet", GAMES)
+    write_file(tmp_path / "games.parquet", GAMES)
     assert card.read_text() == "# My project\n"
     assert "licence | not stated" in (tmp_path / "games.parquet.md").read_text()
     card.unlink()
     for count in (1, 2):
-        written(tmp_path / "moves.parquet", GAMES[:count], DataSet(Rows.MOVES))
+        write_file(tmp_path / "moves.parquet", GAMES[:count], DataSet(Rows.MOVES))
         assert f"games | {count} |" in card.read_text()
 
 
@@ -170,77 +171,79 @@ def test_the_handbook_and_the_card_list_the_same_columns() -> None:
         assert rows.columns_table in handbook.read_text()
 
 
-def test_games_that_other_libraries_have_chosen_are_read(tmp_path: Path) -> None:
+def test_files_that_other_libraries_wrote_are_read(tmp_path: Path) -> None:
     import duckdb
     import pandas as pd
 
-    written(tmp_path / "games.parquet", GAMES)
+    write_file(tmp_path / "games.parquet", GAMES)
     pl.read_parquet(tmp_path / "games.parquet").filter(pl.col("number") > 1).write_parquet(tmp_path / "polars.parquet")
-    assert read(tmp_path / "polars.parquet") == list(map(json_document, GAMES[1:]))
+    assert read_documents(tmp_path / "polars.parquet") == list(map(json_document, GAMES[1:]))
     with duckdb.connect() as connection:
         query = "COPY (SELECT * FROM read_parquet(?) ORDER BY number DESC) TO '{}' (FORMAT parquet)"
         connection.execute(query.format(tmp_path / "duckdb.parquet"), [str(tmp_path / "games.parquet")])
-    assert read(tmp_path / "duckdb.parquet") == list(map(json_document, GAMES[::-1]))
+    assert read_documents(tmp_path / "duckdb.parquet") == list(map(json_document, GAMES[::-1]))
     pd.read_parquet(tmp_path / "games.parquet").query("number != 3").to_parquet(tmp_path / "pandas.parquet")
-    assert read(tmp_path / "pandas.parquet") == [json_document(game) for game in GAMES if game is not GAMES[2]]
-    few = pl.DataFrame({"variant": ["gomoku"], "first": ["a"], "second": ["b"], "moves": [[7]], "result": ["*"]})
-    few.write_parquet(tmp_path / "few.parquet")
-    assert read(tmp_path / "few.parquet") == [json_document(RecordedGame("gomoku", "a", "b", "*", (7,)))]
+    assert read_documents(tmp_path / "pandas.parquet") == [
+        json_document(game) for game in GAMES if game is not GAMES[2]
+    ]
+    frame = pl.DataFrame({"variant": ["gomoku"], "first": ["a"], "second": ["b"], "moves": [[7]], "result": ["*"]})
+    frame.write_parquet(tmp_path / "few.parquet")
+    assert read_documents(tmp_path / "few.parquet") == [json_document(RecordedGame("gomoku", "a", "b", "*", (7,)))]
 
 
-def table(**columns: Any) -> pa.Table:
+def table_of_one_game(**columns: Any) -> pa.Table:
     game = {"variant": "gomoku", "first": "a", "second": "b", "moves": [7], "result": "*"}
     return pa.table({name: [value] for name, value in game.items()} | columns)
 
 
-def about(text: str) -> pa.Table:
-    return table().replace_schema_metadata({"noughts": text})
+def table_with_metadata(text: str) -> pa.Table:
+    return table_of_one_game().replace_schema_metadata({"noughts": text})
 
 
 NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2], pa.py_buffer(b"\xff")])
 
 
 @pytest.mark.parametrize(
-    "foreign, message",
+    "foreign_table, message",
     [
         (pa.table({"a": [1]}), "cannot be read (no column 'moves', but a), expected games as"),
-        (table(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
-        (table(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
-        (table(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
-        (table(more=["[1]"]), "unsupported operand type"),
-        (table(more=["{"]), "that is not a JSON object (Expecting property name"),
-        (table(first=NOT_TEXT), "Invalid UTF8 sequence"),
-        (table(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
-        (table().append_column("moves", pa.array([[8]])), "exists 2 times in schema"),
-        (about("2"), "cannot be read (its schema has version 2)"),
-        (about("[]"), "a Parquet file that cannot be read"),
+        (table_of_one_game(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
+        (table_of_one_game(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
+        (table_of_one_game(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
+        (table_of_one_game(more=["[1]"]), "unsupported operand type"),
+        (table_of_one_game(more=["{"]), "that is not a JSON object (Expecting property name"),
+        (table_of_one_game(first=NOT_TEXT), "Invalid UTF8 sequence"),
+        (table_of_one_game(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
+        (table_of_one_game().append_column("moves", pa.array([[8]])), "exists 2 times in schema"),
+        (table_with_metadata("2"), "cannot be read (its schema has version 2)"),
+        (table_with_metadata("[]"), "a Parquet file that cannot be read"),
     ],
 )  # fmt: skip
-def test_errors_of_foreign_files_are_reported(tmp_path: Path, foreign: pa.Table, message: str) -> None:
-    pq.write_table(foreign, tmp_path / "foreign.parquet")
+def test_errors_of_foreign_files_are_reported(tmp_path: Path, foreign_table: pa.Table, message: str) -> None:
+    pq.write_table(foreign_table, tmp_path / "foreign.parquet")
     assert message in error_of(tmp_path / "foreign.parquet")
 
 
 def test_games_with_long_comments_are_read_again(tmp_path: Path) -> None:
     long = {"comments": {str(ply): "x" * 60_000 for ply in range(90)}}
     games = [RecordedGame("gomoku", "a", "b", "*", tuple(range(90)), "void", number, more=long) for number in range(8)]
-    file = written(tmp_path / "games.parquet", games)
+    file = write_file(tmp_path / "games.parquet", games)
     assert pq.read_metadata(file).num_row_groups == 2
-    assert read(file) == list(map(json_document, games))
+    assert read_documents(file) == list(map(json_document, games))
 
 
 def test_a_game_of_too_many_characters_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "_LONGEST_LINE", 50)
-    with written(tmp_path / "games.parquet", GAMES).open("rb") as file:
+    with write_file(tmp_path / "games.parquet", GAMES).open("rb") as file:
         assert next(parquet.lines_of(file)) == '"a game of over 50 characters"\n'
 
 
 def test_a_licence_needs_a_card(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"got a licence, expected a file that ends in \.parquet, which has a card"):
-        written(tmp_path / "games.sgf", GAMES, DataSet(license="CC0-1.0"))
+        write_file(tmp_path / "games.sgf", GAMES, DataSet(license="CC0-1.0"))
 
 
-def test_a_small_file_that_stands_for_gigabytes_is_an_error(tmp_path: Path) -> None:
+def test_a_small_file_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> None:
     long = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int8()), ['{"x": "' + "x" * 4_000_000 + '"}'])
     game = {"variant": "gomoku", "first": "a", "second": "b", "moves": [7], "result": "*"}
     table = pa.table({name: [value] * 2_000 for name, value in game.items()} | {"more": long})
@@ -252,7 +255,7 @@ def test_a_small_file_that_stands_for_gigabytes_is_an_error(tmp_path: Path) -> N
 @pytest.mark.at_length
 @pytest.mark.long
 def test_a_damaged_file_is_read_or_reported(tmp_path: Path) -> None:
-    whole = written(tmp_path / "games.parquet", GAMES).read_bytes()
+    whole = write_file(tmp_path / "games.parquet", GAMES).read_bytes()
     file, draws = tmp_path / "damaged.parquet", Draws(1, 0)
     errors = 0
     for number in range(12):
@@ -271,7 +274,7 @@ def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
         list(read_games(str(tmp_path / "none.parquet")))
 
 
-MEMORY = """
+MEMORY_PROGRAM = """
 import resource, sys
 from noughts_server.records.parquet import lines_of
 
@@ -296,11 +299,11 @@ def test_memory_does_not_grow_with_the_games(tmp_path: Path) -> None:
     with writing_games(str(file)) as write:
         for game in games:
             write(game)
-    command = [sys.executable, "-c", MEMORY, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    count, grown = map(int, done.stdout.split())
+    command = [sys.executable, "-c", MEMORY_PROGRAM, str(file)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    count, growth_mib = map(int, result.stdout.split())
     assert count == 60_000
-    assert grown < 12
+    assert growth_mib < 12  # MiB between game 15,000 and game 60,000
 
 
 def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ TAGS = '[White "{}"]\n[Black "{}"]\n[Result "{}"]\n'
 GAME = TAGS.format("ada", "bob", "1-0")
 
 
-def played(text: str) -> list[tuple[str, str, str] | str]:
-    """The players and the result of each game, or its error."""
+def results_or_errors(text: str) -> list[tuple[str, str, str] | str]:
+    """Read a PGN text, and return the players and the result of each game, or its error."""
     return [
         str(game) if isinstance(game, RecordError) else (game.first, game.second, game.result)
         for _, game, _ in read_pgn(text.splitlines(keepends=True))
@@ -40,8 +40,8 @@ def played(text: str) -> list[tuple[str, str, str] | str]:
 )  # fmt: skip
 @pytest.mark.parametrize("moves", ["\n1. e4 e5 1-0\n\n", "1. e4 e5 1-0\n", "\n\n1-0\n", "", "\n"])
 def test_tags_are_read_as_programs_write_them(tags: str, names: tuple[str, str], moves: str) -> None:
-    assert played((tags + moves) * 2) == [(*names, "1-0")] * 2
-    assert played((tags + moves).replace("\n", "\r\n")) == [(*names, "1-0")]
+    assert results_or_errors((tags + moves) * 2) == [(*names, "1-0")] * 2
+    assert results_or_errors((tags + moves).replace("\n", "\r\n")) == [(*names, "1-0")]
 
 
 INNER = '[White "eve"]\n[Black "mallory"]\n[Result "0-1"]'
@@ -61,7 +61,7 @@ INNER = '[White "eve"]\n[Black "mallory"]\n[Result "0-1"]'
     ],
 )
 def test_comments_and_variations_are_not_games(moves: str) -> None:
-    assert played(f"{GAME}\n{moves}\n\n{GAME}\n1-0\n") == [("ada", "bob", "1-0")] * 2
+    assert results_or_errors(f"{GAME}\n{moves}\n\n{GAME}\n1-0\n") == [("ada", "bob", "1-0")] * 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_comments_and_variations_are_not_games(moves: str) -> None:
     ],
 )
 def test_a_result_is_in_the_tag_or_after_the_moves(tag: str, moves: str, result: str) -> None:
-    (game,) = played(f'[White "ada"]\n[Black "bob"]\n{tag}\n{moves}\n')
+    (game,) = results_or_errors(f'[White "ada"]\n[Black "bob"]\n{tag}\n{moves}\n')
     assert game == (result if result.startswith("got") else ("ada", "bob", result))
 
 
@@ -102,8 +102,8 @@ def test_a_result_is_in_the_tag_or_after_the_moves(tag: str, moves: str, result:
         ("hello\n", "got no tags, expected tags as in"),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
-    (error,) = played(text)
+def test_unreadable_games_are_errors(text: str, message: str) -> None:
+    (error,) = results_or_errors(text)
     assert message in str(error)
 
 
@@ -119,7 +119,7 @@ def test_rounds_dates_events_and_endings_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "result, told, expected",
+    "result, termination_tag, expected",
     [
         ("0-1", "Black win by five connection", ("ada", "bob", "1-0", "line")),
         ("1-0", "Black play forbidden move - double three", ("ada", "bob", "0-1", "illegal_move")),
@@ -128,8 +128,10 @@ def test_rounds_dates_events_and_endings_are_kept() -> None:
         ("0-1", "normal", ("bob", "ada", "0-1", "")),
     ],
 )
-def test_black_moved_first_in_files_of_c_gomoku_cli(result: str, told: str, expected: tuple[str, ...]) -> None:
-    text = f'[Event "1"]\n[Round "1.1"]\n[Black "ada"]\n[White "bob"]\n[Result "{result}"]\n[Termination "{told}"]\n'
+def test_black_moved_first_in_files_of_c_gomoku_cli(
+    result: str, termination_tag: str, expected: tuple[str, ...]
+) -> None:
+    text = f'[Event "1"]\n[Round "1.1"]\n[Black "ada"]\n[White "bob"]\n[Result "{result}"]\n[Termination "{termination_tag}"]\n'
     (placed,) = read_pgn(f'{text}[PlyCount "9"]\n{result}\n\n'.splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert (placed.game.first, placed.game.second, placed.game.result, placed.game.termination) == expected
@@ -148,7 +150,7 @@ def test_black_moved_first_in_files_of_c_gomoku_cli(result: str, told: str, expe
         ("{a move that wins on time and space}", ""),
     ],
 )
-def test_the_last_comment_tells_the_end_without_a_tag(comment: str, termination: str) -> None:
+def test_the_last_comment_gives_the_termination_if_there_is_no_tag(comment: str, termination: str) -> None:
     (placed,) = read_pgn(f"{GAME}\n1. e4 {{out of time}} e5 {comment} 1-0\n".splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert placed.game.termination == termination
@@ -164,11 +166,11 @@ def test_braces_without_an_end_take_linear_time(comments: str) -> None:
 
 @pytest.mark.parametrize("name", ["a\\b", "a\\\\b", 'a\\"b', "a\\"])
 def test_names_with_backslashes_are_read_as_written(name: str) -> None:
-    assert played(pgn_text(RecordedGame("", name, "bob", "1-0"))) == [(name, "bob", "1-0")]
+    assert results_or_errors(pgn_text(RecordedGame("", name, "bob", "1-0"))) == [(name, "bob", "1-0")]
 
 
 def test_two_results_after_the_moves_are_an_error_whatever_the_tag() -> None:
-    [error] = played(GAME + "\n1. e4 1-0 0-1\n")
+    [error] = results_or_errors(GAME + "\n1. e4 1-0 0-1\n")
     assert isinstance(error, str)
     assert "1-0 and 0-1" in error
 

@@ -1,4 +1,4 @@
-"""Results from files."""
+"""Results of games, read from CSV files and files of games."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 GAME = '{"variant": "tictactoe", "first": "a", "second": "b", "moves": [], "result": "1-0"}'
 
 
-def written(folder: Path, text: str) -> Path:
+def write_file(folder: Path, text: str) -> Path:
     path = folder / "results"
     path.write_text(text, encoding="utf-8")
     return path
@@ -29,17 +29,17 @@ def test_rows_are_games_with_or_without_a_heading(tmp_path: Path) -> None:
     rows = "a,b,1-0\n\n a , b ,1/2-1/2\nb,a,0\nb,a,*\na,b,1-0\n"
     expected = {("a", "b"): Score(2, 1, 0), ("b", "a"): Score(0, 0, 1)}
     for text in (rows, "white,black,result\n" + rows, "\ufeffWhite, Black, Result\r\n" + rows.replace("\n", "\r\n")):
-        results, void = read_results(written(tmp_path, text))
+        results, void = read_results(write_file(tmp_path, text))
         assert results.independent_scores == expected
         assert (results.games, void, list(results.labels)) == (4, 1, ["a", "b"])
 
 
-def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> None:
+def test_a_heading_can_order_the_columns_and_mark_forfeits(tmp_path: Path) -> None:
     text = "result,round,black,white,termination\n1-0,1,b,a,timeout\n0-1,1,b,a,line\n"
-    assert read_results(written(tmp_path, text))[0].faults == {"b": {"timeout": 1}}
-    without, _ = read_results(written(tmp_path, text), forfeits=False)
-    assert without.independent_scores == {("a", "b"): Score(0, 0, 1)}
-    assert without.faults == {"b": {"timeout": 1}}
+    assert read_results(write_file(tmp_path, text))[0].faults == {"b": {"timeout": 1}}
+    results, _ = read_results(write_file(tmp_path, text), forfeits=False)
+    assert results.independent_scores == {("a", "b"): Score(0, 0, 1)}
+    assert results.faults == {"b": {"timeout": 1}}
 
 
 @pytest.mark.parametrize("text", ["\n\na,b,1-0\n" + "b,a,1-0\n" * 20_000, f"\n{GAME}\n" * 2_000])
@@ -69,14 +69,14 @@ def test_results_are_read_from_a_pipe(tmp_path: Path, text: str) -> None:
         ('{"first": "a"\n', 1, "broken JSON"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, text: str, line: int, got: str) -> None:
+def test_a_line_that_cannot_be_read_is_an_error_with_its_number(tmp_path: Path, text: str, line: int, got: str) -> None:
     with pytest.raises(ResultsError) as caught:
-        read_results(written(tmp_path, text))
+        read_results(write_file(tmp_path, text))
     assert caught.value.line == line
     assert caught.value.got == got
 
 
-def game(first: str, second: str, moves: list[int], result: str = "1-0", **more: Any) -> str:
+def json_line_of(first: str, second: str, moves: list[int], result: str = "1-0", **more: Any) -> str:
     return json.dumps(
         {
             "variant": "tictactoe",
@@ -91,37 +91,41 @@ def game(first: str, second: str, moves: list[int], result: str = "1-0", **more:
 
 
 def test_a_game_that_is_always_the_same_counts_once(tmp_path: Path) -> None:
-    lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, *[game("b", "a", [0, 1], "0-1")] * 3, game("c", "a", [8])]
-    results, _ = read_results(written(tmp_path, "\n".join(lines)))
+    lines = [
+        *[json_line_of("a", "b", [4, 0, 3, 1, 5])] * 5,
+        *[json_line_of("b", "a", [0, 1], "0-1")] * 3,
+        json_line_of("c", "a", [8]),
+    ]
+    results, _ = read_results(write_file(tmp_path, "\n".join(lines)))
     assert results.independent_scores == {("a", "b"): Score(1), ("b", "a"): Score(0, 0, 1), ("c", "a"): Score(1)}
     assert (results.games, results.repeats) == (9, 6)
 
 
-def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: Path) -> None:
-    lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, game("a", "b", [4, 8, 3, 1, 5])]
-    results, _ = read_results(written(tmp_path, "\n".join(lines)))
+def test_equal_games_of_bots_with_random_moves_count_separately(tmp_path: Path) -> None:
+    lines = [*[json_line_of("a", "b", [4, 0, 3, 1, 5])] * 5, json_line_of("a", "b", [4, 8, 3, 1, 5])]
+    results, _ = read_results(write_file(tmp_path, "\n".join(lines)))
     assert results.independent_scores == {("a", "b"): Score(6)}
     assert results.repeats == 0
 
 
-def test_games_from_different_openings_are_no_repeats(tmp_path: Path) -> None:
-    one = game("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
-    other = game("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
-    results, _ = read_results(written(tmp_path, "\n".join([one, other, one])))
+def test_games_from_different_openings_are_not_repeats(tmp_path: Path) -> None:
+    one = json_line_of("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
+    other = json_line_of("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
+    results, _ = read_results(write_file(tmp_path, "\n".join([one, other, one])))
     assert results.independent_scores == {("a", "b"): Score(2)}
     assert results.repeats == 1
 
 
-def test_crashes_are_no_repeats(tmp_path: Path) -> None:
-    results, _ = read_results(written(tmp_path, "\n".join([game("a", "b", [], termination="crashed")] * 4)))
+def test_crashes_are_not_repeats(tmp_path: Path) -> None:
+    results, _ = read_results(write_file(tmp_path, "\n".join([json_line_of("a", "b", [], termination="crashed")] * 4)))
     assert results.independent_scores == {("a", "b"): Score(4)}
     assert results.faults == {"b": {"crashed": 4}}
 
 
 def test_games_of_two_variants_are_not_mixed(tmp_path: Path) -> None:
-    lines = [game("a", "b", [4]), game("a", "b", [4], variant="gomoku")]
+    lines = [json_line_of("a", "b", [4]), json_line_of("a", "b", [4], variant="gomoku")]
     with pytest.raises(ResultsError, match="line 2: got a game of gomoku after games of tictactoe"):
-        read_results(written(tmp_path, "\n".join(lines)))
+        read_results(write_file(tmp_path, "\n".join(lines)))
 
 
 @pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv", "games"])
@@ -136,14 +140,14 @@ def test_games_are_read_in_every_format(tmp_path: Path, name: str) -> None:
     assert read_results(file)[0].independent_scores == {("ada", "bob"): Score(1)}
 
 
-def test_a_folder_of_games_tells_which_file_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_of_games_names_the_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "games.psq").mkdir()
     (tmp_path / "games.psq" / "1.psq").write_text("no game")
     with pytest.raises(ResultsError, match=r"^1\.psq, line 1: got "):
         read_results(tmp_path / "games.psq")
 
 
-def test_a_game_of_nobody_is_in_no_list_of_results(tmp_path: Path) -> None:
+def test_games_without_names_cannot_be_written_as_results(tmp_path: Path) -> None:
     for name in ("games.pgn", "games.csv"):
         with (
             pytest.raises(RecordError, match="got a game between players without names"),

@@ -1,4 +1,4 @@
-"""A game that is written in a format and read again is the same, as far as the format can hold it."""
+"""A game that is written to a file and read again is the same, as far as the file's format can hold it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from noughts_server.records.sgf import read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.settings import examples
 
-FLAT = (
+FLAT_VARIANTS = (
     "tictactoe",
     "gomoku",
     "gomoku:exact",
@@ -40,7 +40,7 @@ FLAT = (
     "mnk:9,7,4",
     "mnk:30,2,3",
 )
-SOLID = ("qubic", "tictactoe3d")
+LAYERED_VARIANTS = ("qubic", "tictactoe3d")
 NAMES = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=12) | st.sampled_from(
     ["threats", "a]b", "back\\slash", "semi;colon", "(", "=x:y", "Ω [1]", "a,b", '"quoted"']
 )
@@ -53,13 +53,13 @@ HOSTILE_NAMES = (
     )
 )
 DATES = st.dates().map(str) | st.sampled_from(["2026", "2026-11"])
-OCCASIONS = st.fixed_dictionaries({}, optional={"event": NAMES.filter(lambda name: name != "?"), "date": DATES})
+EVENTS_AND_DATES = st.fixed_dictionaries({}, optional={"event": NAMES.filter(lambda name: name != "?"), "date": DATES})
 MICROSECONDS = st.integers(0, 10**10).map(lambda microseconds: microseconds / 1000)
 
 
 @st.composite
-def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
-    """A game that was really played, at random, and ended in any way."""
+def played_games(draw: st.DrawFn, variants: tuple[str, ...] = FLAT_VARIANTS) -> RecordedGame:
+    """Generate games of random legal moves that end in any way."""
     name = draw(st.sampled_from(variants))
     variant, draws = variant_of(name), Draws(draw(st.integers(0, 2**64 - 1)), 0)
     longest = draw(st.integers(0, 60))
@@ -75,9 +75,9 @@ def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
         own, opponent = opponent, own
     if outcome is None:
         to_move = len(moves) & 1
-        lost = Result.SECOND_WINS if to_move == 0 else Result.FIRST_WINS
+        loss_of_mover = Result.SECOND_WINS if to_move == 0 else Result.FIRST_WINS
         ending = draw(st.sampled_from(["timeout", "resigned", "illegal_move", "crashed", "adjudicated", "void"]))
-        result = {"adjudicated": Result.DRAW, "void": Result.VOID}.get(ending, lost)
+        result = {"adjudicated": Result.DRAW, "void": Result.VOID}.get(ending, loss_of_mover)
     else:
         result, ending = outcome.result, str(outcome.termination)
     beyond = 1 if ending in ("timeout", "resigned", "illegal_move") else 0
@@ -96,19 +96,21 @@ def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
         first_time="60+0.5" if own_times else "",
         second_time="1/move" if own_times else "",
         fault="was too slow: 1 s" if ending == "timeout" else "",
-        more=draw(OCCASIONS),
+        more=draw(EVENTS_AND_DATES),
     )
 
 
 @examples(80)
-@given(record=records((*FLAT, *SOLID)))
+@given(record=played_games((*FLAT_VARIANTS, *LAYERED_VARIANTS)))
 def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     (placed,) = read_json_lines([json_line(record)])
-    read = placed.game
-    assert isinstance(read, RecordedGame)
+    read_game = placed.game
+    assert isinstance(read_game, RecordedGame)
     added = ("winning_cells", "seed_text", "fault")
-    assert replace(read, more={name: value for name, value in read.more.items() if name not in added}) == record
-    assert json_line(read) == json_line(record)
+    assert (
+        replace(read_game, more={name: value for name, value in read_game.more.items() if name not in added}) == record
+    )
+    assert json_line(read_game) == json_line(record)
 
 
 JSON = st.recursive(
@@ -119,7 +121,7 @@ JSON = st.recursive(
 COLUMN = st.sampled_from([column.name for column in Rows.GAMES.columns])
 END_TIMES = st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
 MORE_KEYS = ("first_time", "second_time", "termination")  # must be text
-MORE = st.fixed_dictionaries(
+MORE_COLUMNS = st.fixed_dictionaries(
     {},
     optional={
         "event": NAMES,
@@ -132,12 +134,18 @@ MORE = st.fixed_dictionaries(
         "fault": JSON,
     },
 )
-NOT_MORE = {"variant", "first", "second", "result", "moves", "seed", "times_ms"}
-ADDED = st.dictionaries(COLUMN.filter(lambda name: name not in NOT_MORE) | st.text(max_size=4), JSON, max_size=3)
+FIXED_COLUMNS = {"variant", "first", "second", "result", "moves", "seed", "times_ms"}
+OTHER_COLUMNS = st.dictionaries(
+    COLUMN.filter(lambda name: name not in FIXED_COLUMNS) | st.text(max_size=4), JSON, max_size=3
+)
 
 
 @examples(150)
-@given(games=st.lists(st.tuples(records((*FLAT, *SOLID)), MORE, ADDED), max_size=3))
+@given(
+    games=st.lists(
+        st.tuples(played_games((*FLAT_VARIANTS, *LAYERED_VARIANTS)), MORE_COLUMNS, OTHER_COLUMNS), max_size=3
+    )
+)
 def test_parquet_loses_nothing(games: list[tuple[RecordedGame, dict[str, Any], dict[str, Any]]]) -> None:
     lines = [
         json.dumps(
@@ -145,16 +153,18 @@ def test_parquet_loses_nothing(games: list[tuple[RecordedGame, dict[str, Any], d
         )
         for game, more, added in games
     ]
-    written = [placed.game for placed in read_json_lines(lines) if isinstance(placed.game, RecordedGame)]
+    games_to_write = [placed.game for placed in read_json_lines(lines) if isinstance(placed.game, RecordedGame)]
     with TemporaryDirectory() as folder:
-        write_all(f"{folder}/games.parquet", written)
+        write_all(f"{folder}/games.parquet", games_to_write)
         with open(f"{folder}/games.parquet", "rb") as file:
-            read = [placed.game for placed in read_json_lines(lines_of(file))]
-    assert [json_document(game) for game in read if isinstance(game, RecordedGame)] == list(map(json_document, written))
+            read_games_again = [placed.game for placed in read_json_lines(lines_of(file))]
+    assert [json_document(game) for game in read_games_again if isinstance(game, RecordedGame)] == list(
+        map(json_document, games_to_write)
+    )
 
 
 @examples(80)
-@given(record=records(), draw=st.data())
+@given(record=played_games(), draw=st.data())
 def test_scores_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.DataObject) -> None:
     plies = len(record.moves)
     numbers = st.floats(-3e38, 3e38) | st.integers(-(10**6), 10**6)
@@ -208,7 +218,7 @@ def test_names_and_comments_of_nodes_of_other_programs_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("scores", [[1.0], ["1"], "1", [None, True], {"0": 1}])
-def test_scores_that_are_none_of_the_moves_are_left_out_of_sgf(scores: object) -> None:
+def test_scores_that_do_not_fit_the_moves_are_left_out_of_sgf(scores: object) -> None:
     record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more={"scores": scores})
     assert record.scores == []
     assert ";W[aa])" in sgf_text(record)
@@ -221,32 +231,32 @@ def test_values_of_sgf_that_are_not_numbers_are_left_out() -> None:
 
 
 @examples(80)
-@given(games=st.lists(records(), max_size=4))
+@given(games=st.lists(played_games(), max_size=4))
 def test_a_collection_of_sgf_loses_nothing(games: list[RecordedGame]) -> None:
     text = "".join(sgf_text(game, number) for number, game in enumerate(games, start=1))
     assert [placed.game for placed in read_sgf(text.splitlines(keepends=True))] == games
 
 
 @examples(80)
-@given(record=records())
+@given(record=played_games())
 def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_the_result(record: RecordedGame) -> None:
-    read = read_psq(psq_text(record).splitlines(keepends=True))
-    assert (read.variant, read.moves) == (record.variant, record.moves)
-    assert (read.first, read.second) == (record.first, record.second)
-    assert read.times_ms in ((), tuple(float(round(time)) for time in record.times_ms[: len(record.moves)]))
-    assert read.result == record.result
-    kept = ("line", "board_full", "timeout", "adjudicated")
-    assert record.termination not in kept or read.termination == record.termination
-    assert read.occasion.get("event") == record.occasion.get("event")
+    read_game = read_psq(psq_text(record).splitlines(keepends=True))
+    assert (read_game.variant, read_game.moves) == (record.variant, record.moves)
+    assert (read_game.first, read_game.second) == (record.first, record.second)
+    assert read_game.times_ms in ((), tuple(float(round(time)) for time in record.times_ms[: len(record.moves)]))
+    assert read_game.result == record.result
+    kept_terminations = ("line", "board_full", "timeout", "adjudicated")
+    assert record.termination not in kept_terminations or read_game.termination == record.termination
+    assert read_game.occasion.get("event") == record.occasion.get("event")
 
 
 @examples(60)
-@given(record=records((*FLAT, *SOLID)))
-def test_games_that_were_played_are_found_right(record: RecordedGame) -> None:
+@given(record=played_games((*FLAT_VARIANTS, *LAYERED_VARIANTS)))
+def test_played_games_have_no_errors(record: RecordedGame) -> None:
     assert record_errors(record) == []
 
 
-def test_what_programs_add_to_a_line_stays_in_it() -> None:
+def test_fields_that_other_programs_add_to_a_line_are_kept() -> None:
     line = (
         '{"variant":"tictactoe","first":"a","second":"b","moves":[0,3,1,4,2],"result":"1-0","termination":"line",'
         '"winning_cells":[0,1,2],"opening":{"rule":"swap","opener":"a","stones":3},"event":"cup","n":[1,{"x":null}]}\n'
@@ -256,7 +266,7 @@ def test_what_programs_add_to_a_line_stays_in_it() -> None:
     assert json_line(placed.game) == line
 
 
-def test_many_games_go_through_every_format_by_the_names_of_files(tmp_path: Path) -> None:
+def test_the_name_of_a_file_decides_its_format(tmp_path: Path) -> None:
     games = [
         RecordedGame("gomoku", "a", "b", "1-0", (0, 15, 1, 16, 2, 17, 3, 18, 4), "line", times_ms=(1.0,) * 9),
         RecordedGame("gomoku", "b", "a", "*", (7,), "void"),
@@ -266,8 +276,10 @@ def test_many_games_go_through_every_format_by_the_names_of_files(tmp_path: Path
         with writing_games(file) as write:
             for game in games:
                 write(game)
-        read = [placed.game for placed in read_games(file)]
-        assert [game.moves for game in read if isinstance(game, RecordedGame)] == [game.moves for game in games]
+        games_of_file = [placed.game for placed in read_games(file)]
+        assert [game.moves for game in games_of_file if isinstance(game, RecordedGame)] == [
+            game.moves for game in games
+        ]
     assert sorted(file.name for file in (tmp_path / "games.psq").iterdir()) == ["000001.psq", "000002.psq"]
 
 
@@ -302,7 +314,7 @@ def test_events_and_dates_of_other_programs_are_read() -> None:
 
 @pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv"])
 @examples(60)
-@given(record=records(("gomoku", "mnk:30,6,5")), first=HOSTILE_NAMES, second=HOSTILE_NAMES)
+@given(record=played_games(("gomoku", "mnk:30,6,5")), first=HOSTILE_NAMES, second=HOSTILE_NAMES)
 def test_every_format_keeps_hostile_names_or_refuses_them(
     tmp_path_factory: pytest.TempPathFactory, name: str, record: RecordedGame, first: str, second: str
 ) -> None:
@@ -346,7 +358,7 @@ def test_a_psq_file_keeps_names_like_moves_and_numbers(first: str, second: str) 
 @pytest.mark.parametrize(
     "end, names", [("", ("", "")), ("-1\n", ("", "")), ("a\nb\n", ("a", "b")), ("a\nb\n0\n1\n", ("a", "b"))]
 )
-def test_a_psq_file_of_another_program_may_lack_names_or_its_number(end: str, names: tuple[str, str]) -> None:
+def test_a_psq_file_of_another_program_can_lack_names_or_its_result(end: str, names: tuple[str, str]) -> None:
     game = read_psq(f"Piskvorky 15x15, 11:11, 0\n8,8,0\n9,8,0\n8,9,0\n{end}".splitlines())
     assert (len(game.moves), game.first, game.second) == (3, *names)
 
@@ -362,7 +374,7 @@ def test_a_psq_file_holds_one_game(tmp_path: Path) -> None:
         write_all(f"{tmp_path}/x.psq", [game, game])
 
 
-def test_a_file_that_could_not_be_written_to_its_end_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_could_not_be_written_completely_is_deleted(tmp_path: Path) -> None:
     games = [RecordedGame(name, "a", "b", "*", (7,), "void") for name in ("gomoku", "qubic")]
     with pytest.raises(RecordError, match="expected a flat board"):
         write_all(f"{tmp_path}/x.sgf", games)
@@ -375,7 +387,7 @@ def test_an_oblong_board_has_both_sizes() -> None:
     assert ";B[ab];W[ig]" in text
 
 
-# As c-gomoku-cli writes them.
+# Three games in the form in which c-gomoku-cli writes them.
 CLI_GOMOKU = """(;FF[4]GM[4]GN[1]DT[2022.01.03 17:04]RU[0]SZ[20]PB[x]PW[y]RE[B+1]TE[Black win by five connection]
 ;B[kk]C[opening move];W[kl]C[opening move]
 ;B[lk]C[1234ms];W[ll]C[5ms];B[mk]C[7ms];W[ml]C[1ms];B[nk]C[2ms];W[nl]C[3ms];B[ok]C[4ms])
@@ -387,23 +399,23 @@ CLI_GOMOKU = """(;FF[4]GM[4]GN[1]DT[2022.01.03 17:04]RU[0]SZ[20]PB[x]PW[y]RE[B+1
 """
 
 
-def test_how_players_agreed_on_an_opening_stands_in_sgf() -> None:
-    agreed = {"opening": {"rule": "swap2", "opener": "a, b", "stones": 5}}
-    game = RecordedGame("gomoku+swap2", "a, b", "c", "*", (1, 2, 3, 4, 5), "void", more=agreed)
+def test_an_agreed_opening_is_kept_in_sgf() -> None:
+    opening = {"opening": {"rule": "swap2", "opener": "a, b", "stones": 5}}
+    game = RecordedGame("gomoku+swap2", "a, b", "c", "*", (1, 2, 3, 4, 5), "void", more=opening)
     (placed,) = read_sgf(sgf_text(game).splitlines(keepends=True))
     assert placed.game == game
 
 
 def test_games_of_another_programs_files_are_read() -> None:
-    won, late, drawn = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
-    assert isinstance(won, RecordedGame)
-    assert isinstance(late, RecordedGame)
-    assert isinstance(drawn, RecordedGame)
-    assert (won.variant, won.first, won.result, won.termination) == ("gomoku20", "x", "1-0", "line")
-    assert (won.opening_plies, won.moves[0], won.times_ms[:3]) == (2, 210, (0.0, 0.0, 1234.0))
-    assert (late.variant, late.result, late.termination) == ("gomoku:exact", "0-1", "timeout")
-    assert (drawn.variant, drawn.result, drawn.termination) == ("renju", "1/2-1/2", "adjudicated")
-    assert record_errors(won) == record_errors(drawn) == []
+    won_game, late_game, drawn_game = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
+    assert isinstance(won_game, RecordedGame)
+    assert isinstance(late_game, RecordedGame)
+    assert isinstance(drawn_game, RecordedGame)
+    assert (won_game.variant, won_game.first, won_game.result, won_game.termination) == ("gomoku20", "x", "1-0", "line")
+    assert (won_game.opening_plies, won_game.moves[0], won_game.times_ms[:3]) == (2, 210, (0.0, 0.0, 1234.0))
+    assert (late_game.variant, late_game.result, late_game.termination) == ("gomoku:exact", "0-1", "timeout")
+    assert (drawn_game.variant, drawn_game.result, drawn_game.termination) == ("renju", "1/2-1/2", "adjudicated")
+    assert record_errors(won_game) == record_errors(drawn_game) == []
 
 
 @pytest.mark.parametrize(
@@ -431,7 +443,7 @@ def tag_sections(draw: st.DrawFn) -> tuple[dict[str, str], str]:
 
 @examples(80)
 @given(games=st.lists(tag_sections(), max_size=5))
-def test_pgn_games_are_as_many_as_its_tag_sections(games: list[tuple[dict[str, str], str]]) -> None:
+def test_a_pgn_file_has_a_game_for_each_tag_section(games: list[tuple[dict[str, str], str]]) -> None:
     escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
     text = "".join(
         "".join(f'[{name} "{value.translate(escaped)}"]\n' for name, value in tags.items()) + end for tags, end in games
@@ -455,8 +467,8 @@ def test_pgn_games_are_as_many_as_its_tag_sections(games: list[tuple[dict[str, s
 
 def test_pgn_tags_without_blank_lines_begin_a_game_with_the_next_white() -> None:
     tags = '[White "{}"]\n[Black "c"]\n[Result "1-0"]\n'
-    found = read_pgn((tags.format("a") + tags.format("b")).splitlines(keepends=True))
-    assert [(placed.line, placed.game) for placed in found] == [
+    placed_games = read_pgn((tags.format("a") + tags.format("b")).splitlines(keepends=True))
+    assert [(placed.line, placed.game) for placed in placed_games] == [
         (1, RecordedGame("", "a", "c", "1-0")),
         (4, RecordedGame("", "b", "c", "1-0")),
     ]
@@ -484,22 +496,22 @@ def test_a_pgn_game_can_have_a_blank_line_among_its_tags() -> None:
         ("(;FF[4] ?)", "got '?)'"),
     ],
 )
-def test_what_is_wrong_in_sgf_is_said_with_the_line_where_the_game_begins(text: str, message: str) -> None:
+def test_errors_of_sgf_name_the_line_where_the_game_begins(text: str, message: str) -> None:
     placed = list(read_sgf(["(;GM[4]SZ[15])\n", "\n", text]))
     assert isinstance(placed[0].game, RecordedGame)
     assert placed[1].line == 3
     assert message in str(placed[1].game)
 
 
-def test_a_file_of_something_else_is_no_collection_without_games() -> None:
+def test_a_file_without_games_is_an_error_and_an_empty_one_is_not() -> None:
     for read in (read_sgf, read_pgn):
         (placed,) = read(["no game\n", "at all\n"])
         assert isinstance(placed.game, RecordError)
         assert list(read([])) == list(read(["\n"])) == []
 
 
-# Whatever a person or a mail program puts around a collection; only `(;` begins a tree.
-AROUND = (
+# Text that persons or mail programs put between games. Only `(;` begins a tree.
+TEXT_BETWEEN_TREES = (
     st.text(st.sampled_from("()[];\\ a\n"), max_size=12)
     .map(lambda text: re.sub(r"\((?=\s*;)", "", text.rstrip() + "\n"))
     .filter(lambda text: not re.search(r"\(\s*(;|$)", text))
@@ -507,7 +519,10 @@ AROUND = (
 
 
 @examples(80)
-@given(games=st.lists(st.tuples(AROUND, records(("tictactoe", "gomoku"))), min_size=1, max_size=3), end=AROUND)
+@given(
+    games=st.lists(st.tuples(TEXT_BETWEEN_TREES, played_games(("tictactoe", "gomoku"))), min_size=1, max_size=3),
+    end=TEXT_BETWEEN_TREES,
+)
 def test_text_with_brackets_around_sgf_games_is_ignored(games: list[tuple[str, RecordedGame]], end: str) -> None:
     text = "".join(around + sgf_text(game) for around, game in games) + end
     assert [placed.game for placed in read_sgf(text.splitlines(keepends=True))] == [game for _, game in games]
@@ -516,7 +531,7 @@ def test_text_with_brackets_around_sgf_games_is_ignored(games: list[tuple[str, R
 @pytest.mark.parametrize(
     "before", ["Game (round 1)\n", "a (b [c] (d)\n", "(\n", "(\n\n(see below)\n", "[(", ":-(\n\n", "()"]
 )
-def test_text_with_brackets_before_sgf_is_no_tree(before: str) -> None:
+def test_text_with_brackets_before_sgf_is_not_a_tree(before: str) -> None:
     (placed,) = read_sgf(f"{before}(\n ;SZ[15]\n;B[hh])\n".splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert placed.game.moves == (112,)
@@ -524,7 +539,7 @@ def test_text_with_brackets_before_sgf_is_no_tree(before: str) -> None:
     assert isinstance(nothing.game, RecordError)
 
 
-def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> None:
+def test_the_first_variation_is_read_and_brackets_in_comments_are_text() -> None:
     text = "(;SZ[15]C[a (comment\\] with; all)];B[hh](;W[hi];B[aa])(;W[hj]))(;SZ[15];B[aa])"
     one, other = (placed.game for placed in read_sgf([text]))
     assert isinstance(one, RecordedGame)
@@ -541,14 +556,14 @@ def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> 
         ("Piskvorky 15x15, 11:11, 0\n1,1,0\n1,1,0\n2,2,0\n", "which is occupied"),
     ],
 )
-def test_what_is_wrong_in_psq_is_said(text: str, message: str) -> None:
+def test_errors_of_psq_are_reported(text: str, message: str) -> None:
     with pytest.raises(RecordError) as refused:
         read_psq(text.splitlines())
     assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("times", ["[0, NaN]", "[0, Infinity]", "[0, -1]", f"[0, 1{'0' * 400}]", "[true]"])
-def test_what_is_no_time_is_said(times: str) -> None:
+def test_invalid_times_are_reported(times: str) -> None:
     line = f'{{"variant": "gomoku", "first": "a", "second": "b", "moves": [0, 1], "result": "*", "times_ms": {times}}}'
     (placed,) = read_json_lines([line])
     assert isinstance(placed.game, RecordError)
@@ -561,13 +576,13 @@ def test_a_heading_of_csv_orders_the_columns() -> None:
     assert (placed.game.first, placed.game.second, placed.game.result) == ("ada", "bob", "1-0")
 
 
-def test_what_is_no_csv_is_said() -> None:
+def test_invalid_csv_is_reported() -> None:
     *_, placed = read_csv(["ada,bob,1-0\n", "a" * 200_000])
     assert isinstance(placed.game, RecordError)
     assert placed.line == 2
 
 
-def test_a_small_board_of_psq_is_that_of_as_many_as_it_is_long() -> None:
+def test_a_small_psq_board_needs_as_many_in_a_row_as_it_is_wide() -> None:
     game = read_psq(["Piskvorky 3x3, 11:11, 0", "1,1,0", "1,2,0", "2,1,0", "2,2,0", "3,1,0", "a", "b", "-1"])
     assert (game.moves, game.result) == ((0, 3, 1, 4, 2), "1-0")
     assert game.variant == variant_of("mnk:3,3,3").name
@@ -583,13 +598,21 @@ def test_a_won_game_of_psq_has_its_result() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".pgn", ".sgf", ".psq"])
-def test_written_files_control_no_terminal(tmp_path: Path, suffix: str) -> None:
-    odd, file = "a\x1b]0;x\x07\x9b31m\u202eb", tmp_path / f"games{suffix}"
-    game = RecordedGame("gomoku", "ada", "bob", "1-0", (112,), "resigned", more={"event": odd, "round": odd})
+def test_written_files_contain_no_control_characters(tmp_path: Path, suffix: str) -> None:
+    control_characters, file = "a\x1b]0;x\x07\x9b31m\u202eb", tmp_path / f"games{suffix}"
+    game = RecordedGame(
+        "gomoku",
+        "ada",
+        "bob",
+        "1-0",
+        (112,),
+        "resigned",
+        more={"event": control_characters, "round": control_characters},
+    )
     with writing_games(str(file)) as write:
         write(game)
         with pytest.raises(RecordError, match="expected no control characters"):
-            write_all(str(tmp_path / f"other{suffix}"), [replace(game, first=odd)])
+            write_all(str(tmp_path / f"other{suffix}"), [replace(game, first=control_characters)])
     text = file.read_text("utf-8")
     assert "a\ufffd]0;x" in text or "a\ufffd\\]0;x" in text
     assert all(letter.isprintable() for letter in text if letter != "\n")

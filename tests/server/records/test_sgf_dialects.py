@@ -11,7 +11,8 @@ MOVES = ";B[ch];W[cj];B[dh];W[dj];B[eh];W[ej];B[fh];W[fj];B[gh]"
 SIX = ";B[ah];W[aj];B[bh];W[cj];B[ch];W[ej];B[eh];W[gj];B[fh];W[ij];B[dh]"
 
 
-def read(text: str, assumed: str = "") -> RecordedGame:
+def read_single_game(text: str, assumed: str = "") -> RecordedGame:
+    """Read a file with one game. Raises the RecordError of the game."""
     (placed,) = read_sgf(text.splitlines(keepends=True), assumed=assumed)
     if isinstance(placed.game, RecordError):
         raise placed.game
@@ -31,14 +32,14 @@ def read(text: str, assumed: str = "") -> RecordedGame:
     ],
 )  # fmt: skip
 def test_results_of_every_spelling_are_read(result: str, expected: tuple[str, str]) -> None:
-    game = read(f"(;FF[4]GM[4]SZ[15]PB[ada]PW[bob]RE[{result}];B[hh];W[ii];B[gg])")
+    game = read_single_game(f"(;FF[4]GM[4]SZ[15]PB[ada]PW[bob]RE[{result}];B[hh];W[ii];B[gg])")
     assert (game.result, game.termination) == expected
 
 
 @pytest.mark.parametrize("result", ["1-0", "X", "B-", "Blackbird", "+R"])
-def test_results_that_say_nothing_are_refused(result: str) -> None:
+def test_unknown_results_are_refused(result: str) -> None:
     with pytest.raises(RecordError, match=r"got the result RE\["):
-        read(f"(;GM[4]SZ[15]RE[{result}];B[hh])")
+        read_single_game(f"(;GM[4]SZ[15]RE[{result}];B[hh])")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_results_that_say_nothing_are_refused(result: str) -> None:
     ],
 )  # fmt: skip
 def test_rules_in_words_are_read(rule: str, variant: str) -> None:
-    game = read(f"(;GM[4]SZ[15]RU[{rule}]RE[B+]{MOVES})")
+    game = read_single_game(f"(;GM[4]SZ[15]RU[{rule}]RE[B+]{MOVES})")
     assert (game.variant, record_errors(game)) == (variant, [])
 
 
@@ -60,16 +61,16 @@ def test_rules_in_words_are_read(rule: str, variant: str) -> None:
 def test_unknown_rules_are_refused_unless_the_variant_is_named(rule: str) -> None:
     text = f"(;GM[4]SZ[15]RU[{rule}]{MOVES})"
     with pytest.raises(RecordError, match=r"got the unknown rule RU\[") as refused:
-        read(text)
+        read_single_game(text)
     assert refused.value.fix == "Name the variant: --assume-variant gomoku."
-    assert read(text, assumed="renju").variant == "renju"
+    assert read_single_game(text, assumed="renju").variant == "renju"
 
 
-def test_a_game_without_a_rule_that_is_standard_is_refused() -> None:
+def test_a_game_without_a_rule_that_breaks_freestyle_is_refused() -> None:
     text = f"(;GM[4]SZ[15]{SIX};W[aa])"
     with pytest.raises(RecordError, match="got a game without a rule in which six in a row did not win"):
-        read(text)
-    assert read(text, assumed="gomoku:exact").moves == read(text.replace("SZ", "RU[1]SZ")).moves
+        read_single_game(text)
+    assert read_single_game(text, assumed="gomoku:exact").moves == read_single_game(text.replace("SZ", "RU[1]SZ")).moves
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_a_game_without_a_rule_that_is_standard_is_refused() -> None:
     ],
 )
 def test_dialects_are_read(text: str) -> None:
-    game = read(text)
+    game = read_single_game(text)
     assert (game.first, game.second, game.result) == ("ada", "bob", "1/2-1/2")
     assert game.moves == (112, 98, 141)
 
@@ -104,32 +105,32 @@ def test_dialects_are_read(text: str) -> None:
         ("AB[hh]AW[ii];B[jj]", "got stones that are set up, AB[...], expected only moves"),
     ],
 )
-def test_what_a_record_cannot_hold_is_refused(text: str, message: str) -> None:
+def test_passes_and_setup_stones_are_refused(text: str, message: str) -> None:
     with pytest.raises(RecordError) as refused:
-        read(f"(;GM[4]SZ[15]{text})")
+        read_single_game(f"(;GM[4]SZ[15]{text})")
     assert message in str(refused.value)
 
 
 def test_white_can_have_moved_first() -> None:
-    game = read(f"(;GM[4]SZ[15]PB[ada]PW[bob]RE[W+]{MOVES.translate(str.maketrans('BW', 'WB'))})")
+    game = read_single_game(f"(;GM[4]SZ[15]PB[ada]PW[bob]RE[W+]{MOVES.translate(str.maketrans('BW', 'WB'))})")
     assert (game.first, game.second, game.result, record_errors(game)) == ("bob", "ada", "1-0", [])
     with pytest.raises(RecordError, match="got a first move by W in renju"):
-        read("(;GM[4]SZ[15]RU[renju];W[hh])")
+        read_single_game("(;GM[4]SZ[15]RU[renju];W[hh])")
 
 
-def test_a_foul_that_lost_is_an_illegal_move() -> None:
-    game = read(f"(;GM[4]SZ[15]RU[4]RE[W+]{SIX})")
+def test_a_lost_forbidden_move_is_an_illegal_move() -> None:
+    game = read_single_game(f"(;GM[4]SZ[15]RU[4]RE[W+]{SIX})")
     assert (len(game.moves), game.result, game.termination, record_errors(game)) == (10, "0-1", "illegal_move", [])
 
 
-def test_passes_on_large_boards_are_cells() -> None:
-    assert read("(;GM[4]SZ[20];B[tt];W[hh])").moves == (399, 147)
+def test_tt_is_a_cell_on_large_boards() -> None:
+    assert read_single_game("(;GM[4]SZ[20];B[tt];W[hh])").moves == (399, 147)
 
 
 def test_round_and_event_are_kept() -> None:
     game = RecordedGame("gomoku", "a", "b", "*", (7,), "void", more={"round": 3, "event": "cup", "date": "2026-11"})
     assert "EV[cup]RO[3]DT[2026-11]" in sgf_text(game)
-    assert read(sgf_text(game)) == game
+    assert read_single_game(sgf_text(game)) == game
 
 
 @pytest.mark.parametrize(
@@ -145,4 +146,4 @@ def test_round_and_event_are_kept() -> None:
 )  # fmt: skip
 def test_dates_are_those_of_the_calendar(text: str, date: str) -> None:
     assert date_of(text) == date
-    assert read(f"(;GM[4]SZ[15]DT[{text}])").more == ({"date": date} if date else {})
+    assert read_single_game(f"(;GM[4]SZ[15]DT[{text}])").more == ({"date": date} if date else {})

@@ -25,8 +25,8 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def mute(client: Client, token: str, name: str) -> AsyncIterator[None]:
-    """A bot that takes every frame in hand, sends heartbeats back, and never moves."""
+async def silent_bot(client: Client, token: str, name: str) -> AsyncIterator[None]:
+    """A bot that acknowledges every frame, answers heartbeats, and never moves."""
     call = client.play.Play(metadata=bearer(token))
     await call.write(hello(bot=name))
 
@@ -44,13 +44,13 @@ async def mute(client: Client, token: str, name: str) -> AsyncIterator[None]:
     call.cancel()
 
 
-async def looks(absences: Absences, count: int) -> None:
-    """Check this often, as `run` does while time passes."""
+async def check_absences(absences: Absences, count: int) -> None:
+    """Run the periodic check `count` times, as `run` does once a period."""
     for _ in range(count):
         await absences._look()
 
 
-async def ended(client: Client) -> tournaments_pb2.Tournament:
+async def finished_cup(client: Client) -> tournaments_pb2.Tournament:
     async with asyncio.timeout(60):
         return await client.until(lambda tournament: tournament.state == FINISHED)
 
@@ -64,20 +64,20 @@ async def test_an_absent_entry_loses_its_games_and_the_tournament_ends(client: C
         for name in ("ada", "bob", "eve"):
             await client.join(token, name)
         await client.start(token)
-        cup = await ended(client)
-    [gone] = [row for row in cup.standings if row.withdraw_reason]
-    assert (gone.label, gone.losses) == ("eve", 8)
-    assert gone.withdraw_reason == "was away for 2 s while its games waited"
+        cup = await finished_cup(client)
+    [withdrawn] = [row for row in cup.standings if row.withdraw_reason]
+    assert (withdrawn.label, withdrawn.losses) == ("eve", 8)
+    assert withdrawn.withdraw_reason == "was away for 2 s while its games waited"
 
 
-async def test_a_silent_bot_with_all_seats_is_removed_and_others_play(client: Client) -> None:
+async def test_a_silent_bot_in_all_games_is_withdrawn_and_others_play(client: Client) -> None:
     token = await client.token()
-    async with client.online(token, "ada", "bob"), mute(client, token, "eve"):
+    async with client.online(token, "ada", "bob"), silent_bot(client, token, "eve"):
         await client.create(token, games_per_pair=40, concurrency=4)
         for name in ("eve", "ada", "bob"):
             await client.join(token, name)
         await client.start(token)
-        cup = await ended(client)
+        cup = await finished_cup(client)
     rows = {row.label: row for row in cup.standings}
     assert rows["eve"].losses == 80
     assert rows["eve"].withdraw_reason == "gave no answer for 2 s while its games waited"
@@ -85,7 +85,7 @@ async def test_a_silent_bot_with_all_seats_is_removed_and_others_play(client: Cl
     assert not rows["ada"].withdraw_reason
 
 
-async def test_who_plays_slowly_without_a_clock_but_plays_is_left_alone(client: Client) -> None:
+async def test_entries_that_keep_playing_are_not_withdrawn(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
         await client.create(token, games_per_pair=1_000_000)
@@ -108,26 +108,27 @@ async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
         await client.create(token, games_per_pair=1_000_000)
         for name in ("ada", "eve"):
             await client.join(token, name)
-        # Both are away together: a bot that is online on a busy machine may keep a question open for long.
+        # Both bots are away at the same times, because an online bot on a busy machine can be slow to answer.
         await client.start(token)
         await wait_until(lambda: is_waiting_for_absent_bots_only(server))
         for _ in range(3):
-            await looks(absences, 15)
+            await check_absences(absences, 15)
             assert not [row.withdraw_reason for row in (await client.get()).standings if row.withdraw_reason]
             async with client.online(token, "ada", "eve"):
-                await wait_until(lambda: not any(question == (0, 0) for _, question in waiting(server)))
-                await looks(absences, 1)
+                await wait_until(lambda: not any(question == (0, 0) for _, question in waiting_questions(server)))
+                await check_absences(absences, 1)
             await wait_until(lambda: is_waiting_for_absent_bots_only(server))
-        await looks(absences, 21)
+        await check_absences(absences, 21)
         assert any(row.withdraw_reason for row in (await client.get()).standings)
 
 
 def is_waiting_for_absent_bots_only(server: Server) -> bool:
     """Return whether both entries are away, and no game waits for the return of a lost connection."""
-    return sorted(question for _, question in waiting(server)) == [(0, 0), (0, 0)]
+    return sorted(question for _, question in waiting_questions(server)) == [(0, 0), (0, 0)]
 
 
-def waiting(server: Server) -> list[tuple[int, tuple[int, int]]]:
+def waiting_questions(server: Server) -> list[tuple[int, tuple[int, int]]]:
+    """Return the entries whose games wait for them, each with its open question; (0, 0) if the bot is away."""
     assert server.play is not None
     assert isinstance(server.referee, Referee)
     return [each for playing in server.play.playing() for each in server.referee.kept_waiting(playing.tournament)]

@@ -1,4 +1,4 @@
-"""One damaged page stops its tournament, which says so, and no other."""
+"""A damaged page of the database stops only the tournament whose games it holds, with a reason."""
 
 import asyncio
 from pathlib import Path
@@ -22,36 +22,36 @@ from tests.support.damage import damage_last_games
 GAMES, STORED = 600, 500
 
 
-async def damaged(path: Path) -> tuple[int, int, list[FinishedGame]]:
-    """A database with a tournament that is sound and one that is hurt; the games that are missing of both."""
+async def make_damaged_database(path: Path) -> tuple[int, int, list[FinishedGame]]:
+    """Make a database with an intact and a damaged tournament; return their ids and the missing games of both."""
     async with open_arena(path) as arena:
-        sound = await arena.tournament("sound", games_per_pair=20)
-        hurt = await arena.tournament("hurt", games_per_pair=GAMES)
-        games = await arena.play(hurt)
+        intact = await arena.tournament("sound", games_per_pair=20)
+        damaged_one = await arena.tournament("hurt", games_per_pair=GAMES)
+        games = await arena.play(damaged_one)
         await arena.commit(games[:STORED])
-        missing = await arena.play(sound) + games[STORED:]
+        missing = await arena.play(intact) + games[STORED:]
     damage_last_games(path)
-    return sound.id, hurt.id, missing
+    return intact.id, damaged_one.id, missing
 
 
-async def test_games_of_the_others_are_stored_and_the_damaged_one_is_told(tmp_path: Path) -> None:
-    sound, hurt, games = await damaged(tmp_path / "noughts.db")
+async def test_games_of_intact_tournaments_are_stored_and_damage_is_reported(tmp_path: Path) -> None:
+    intact, damaged_one, games = await make_damaged_database(tmp_path / "noughts.db")
     reports: list[CommitReport] = []
-    told: list[tuple[int, DatabaseDamaged]] = []
+    damage_reports: list[tuple[int, DatabaseDamaged]] = []
     async with open_arena(tmp_path / "noughts.db") as arena, asyncio.TaskGroup() as tasks:
-        recorder = Recorder(arena.store, reports.append, on_damage=lambda *found: told.append(found))
+        recorder = Recorder(arena.store, reports.append, on_damage=lambda *found: damage_reports.append(found))
         tasks.create_task(recorder.run())
         recorder.record(games)
         await recorder.flush()
-        assert [tournament for tournament, _ in told] == [hurt]
-        assert {game.tournament for report in reports for game in report.games} == {sound}
+        assert [tournament for tournament, _ in damage_reports] == [damaged_one]
+        assert {game.tournament for report in reports for game in report.games} == {intact}
         assert recorder.backlog == 0
-        assert arena.rows(f"SELECT count(*), max(ordinal) FROM games WHERE tournament_id = {sound}") == [(20, 20)]
+        assert arena.rows(f"SELECT count(*), max(ordinal) FROM games WHERE tournament_id = {intact}") == [(20, 20)]
         await recorder.close()
 
 
 async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> None:
-    await damaged(tmp_path / "noughts.db")
+    await make_damaged_database(tmp_path / "noughts.db")
     settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{tmp_path / 'noughts.db'}")
     with capture_logs() as logs:
         async with running_server(settings) as server, asyncio.TaskGroup() as tasks:

@@ -1,4 +1,4 @@
-"""A server counts the openings of its games by itself, and answers what was played."""
+"""A server counts the opening moves of its stored games by itself, and returns the counts."""
 
 import asyncio
 import sqlite3
@@ -19,34 +19,35 @@ from tests.support.arena import Arena, open_arena
 from tests.support.client import Client, client_of, refusal_of
 
 
-async def openings(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMovesResponse:
+async def opening_moves(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMovesResponse:
     return await client.leaderboards.GetOpeningMoves(leaderboards_pb2.GetOpeningMovesRequest(moves=moves))
 
 
-async def counted(client: Client) -> leaderboards_pb2.GetOpeningMovesResponse:
-    await until(lambda: nothing_waits(client))
-    return await openings(client)
+async def opening_moves_when_counted(client: Client) -> leaderboards_pb2.GetOpeningMovesResponse:
+    await wait_until(lambda: has_counted_all(client))
+    return await opening_moves(client)
 
 
-async def nothing_waits(client: Client) -> bool:
-    return not (await openings(client)).waiting
+async def has_counted_all(client: Client) -> bool:
+    return not (await opening_moves(client)).waiting
 
 
-async def until(happened: Callable[[], Awaitable[bool]]) -> None:
+async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
     for _ in range(1_200):
-        if await happened():
+        if await condition():
             return
         await asyncio.sleep(0.05)
-    raise AssertionError("it did not happen within a minute")
+    raise AssertionError("the condition did not hold within a minute")
 
 
-async def play(path: Path, slug: str) -> int:
+async def store_games(path: Path, slug: str) -> int:
     """Store a tournament of 40 made-up games; return how many are not void."""
     async with open_arena(path) as arena:
-        return await play_in(arena, slug)
+        return await store_games_in(arena, slug)
 
 
-async def play_in(arena: Arena, slug: str) -> int:
+async def store_games_in(arena: Arena, slug: str) -> int:
+    """Do the same in an open store."""
     games = await arena.play(await arena.tournament(slug, games_per_pair=40))
     await arena.commit(games)
     return sum(game.result is not Result.VOID for game in games)
@@ -54,34 +55,34 @@ async def play_in(arena: Arena, slug: str) -> int:
 
 async def test_a_server_counts_what_is_stored_and_again_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    games = await play(path, "cup")
+    games = await store_games(path, "cup")
     for slug in ("plate", "bowl"):
         async with client_of(path) as client:
-            answer = await counted(client)
+            answer = await opening_moves_when_counted(client)
         assert sum(move.score.wins + move.score.draws + move.score.losses for move in answer.moves) == games
         assert [list(move.cells) for move in answer.moves if 0 in move.cells] == [[0, 2, 6, 8]]
         assert list(answer.legal) == list(range(9))
         assert answer.rating_lists == ["tictactoe/untimed"]
         assert 3 <= len(answer.games) <= 10
-        games += await play(path, slug)
+        games += await store_games(path, slug)
 
 
-async def all_counted(arena: Arena) -> bool:
+async def is_all_counted(arena: Arena) -> bool:
     return not await arena.store.read(count_unexplored)
 
 
 async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    await play(path, "cup")
+    await store_games(path, "cup")
     async with open_arena(path) as arena:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             async with asyncio.timeout(30), running(exploring(arena.store, lambda: 1, lambda: True)):
-                await asyncio.sleep(1)  # the step waits, and its rest follows from that
+                await asyncio.sleep(1)  # the step waits for the lock; its time must not lengthen the following pause
                 other.execute("ROLLBACK")
-                await until(lambda: all_counted(arena))
-                await play_in(arena, "plate")
-                await until(lambda: all_counted(arena))
+                await wait_until(lambda: is_all_counted(arena))
+                await store_games_in(arena, "plate")
+                await wait_until(lambda: is_all_counted(arena))
 
 
 async def test_tournament_whose_games_trickle_in_delays_no_other(tmp_path: Path) -> None:
@@ -90,18 +91,20 @@ async def test_tournament_whose_games_trickle_in_delays_no_other(tmp_path: Path)
         trickle = await arena.tournament("trickle", games_per_pair=2_000)
         later = await arena.play(trickle)
         await arena.commit(await arena.play(busy))
-        counted = f"SELECT 1 FROM tournaments WHERE id = {busy.id} AND explored = 2000"
+        busy_is_counted = f"SELECT 1 FROM tournaments WHERE id = {busy.id} AND explored = 2000"
         async with running(exploring(arena.store, lambda: 0, lambda: True)):
             for game in later:
                 await arena.commit([game])  # it always has the fewest uncounted games
-                if arena.rows(counted):
+                if arena.rows(busy_is_counted):
                     return
     raise AssertionError("the busy tournament waited for the end of the other")
 
 
-async def test_a_fault_of_the_explorer_ends_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_the_explorer_does_not_stop_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "x.sqlite"
-    await play(path, "cup")
+    await store_games(path, "cup")
     monkeypatch.setattr("noughts_server.runtime.explorer.count_some", lambda connection, tournament_id: 1 // 0)
     with capture_logs() as logs:
         async with client_of(path) as client:
@@ -109,15 +112,15 @@ async def test_a_fault_of_the_explorer_ends_no_server(tmp_path: Path, monkeypatc
             async def failed() -> bool:
                 return any(line["event"] == "explorer_failed" for line in logs)
 
-            await until(failed)
-            assert (await openings(client)).waiting
+            await wait_until(failed)
+            assert (await opening_moves(client)).waiting
 
 
 async def test_a_server_without_the_explorer_counts_nothing_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    await play(path, "cup")
+    await store_games(path, "cup")
     async with client_of(path, explorer=False) as client:
-        refusal = await refusal_of(openings(client))
+        refusal = await refusal_of(opening_moves(client))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
     assert refusal.status.message == "the opening explorer is off, expected on"
     async with open_arena(path) as arena:
@@ -126,6 +129,6 @@ async def test_a_server_without_the_explorer_counts_nothing_and_says_so(tmp_path
 
 async def test_moves_that_are_not_legal_are_refused(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client:
-        refusal = await refusal_of(openings(client, 4, 4))
+        refusal = await refusal_of(opening_moves(client, 4, 4))
     assert refusal.code == grpc.StatusCode.INVALID_ARGUMENT
     assert refusal.fields() == ["moves"]

@@ -1,4 +1,4 @@
-"""Long games that are interrupted anywhere resume from their last committed move, in tournaments of any kind."""
+"""Interrupted long games resume from their last committed move, in tournaments of any kind."""
 
 import asyncio
 import random
@@ -41,12 +41,12 @@ JOURNAL = "SELECT * FROM journal ORDER BY tournament_id, ordinal"
 GAMES = "SELECT ordinal, first_entry, second_entry, result, moves, times, opening_plies FROM games ORDER BY 1"
 
 
-# Long enough that commits keep up with the moves.
+# Commits must keep up with the moves, so a move takes at least this long.
 _THINKING_SECONDS = 0.001
 
 
 class Mover:
-    """A player in this process: what it answers follows from the game's number and the ply alone."""
+    """A player in this process whose answers depend only on the number of the game and the ply."""
 
     capacity_timed = capacity_untimed = 3
     online = True
@@ -79,26 +79,26 @@ class Mover:
 
 
 @asynccontextmanager
-async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, asyncio.Event]]:
-    """A server without its port, which plays what is running in the store until so many answers have been given.
+async def playing_process(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, asyncio.Event]]:
+    """A server without a port that plays the running tournament until its bots have given `answers` answers.
 
-    The event is set then, or when all has been played.
+    The event is set after the last of these answers, or when the tournament has finished.
     """
     store = await Store.open(f"sqlite:///{path}")
-    bus, over, left = MemoryBus(), asyncio.Event(), count(answers, -1)
+    bus, ended, answers_left = MemoryBus(), asyncio.Event(), count(answers, -1)
     recorder = Recorder(store, partial(bus.publish, COMMITTED), interval_seconds=0.0)
     referee = Referee(recorder.record, journal=recorder.journal)
     play = LocalPlay(store, referee, recorder, bus, AllUnits)
 
     def may_answer(game: Game) -> bool:
-        if next(left) > 0:
+        if next(answers_left) > 0:
             return True
-        over.set()
+        ended.set()
         return False
 
     def committed(report: CommitReport) -> None:
         if any(progress.finished for progress in report.progress):
-            over.set()
+            ended.set()
 
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -108,43 +108,46 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
                 referee.joined(player, Mover(referee, player, may_answer))
             with listening(bus, COMMITTED, committed):
                 async with play.supplying():
-                    yield store, referee, over
+                    yield store, referee, ended
             await recorder.close()
     finally:
         await store.close()
 
 
-def copied(path: Path, copy: Path) -> None:
-    """Return what a crash would leave now: all that has been committed."""
+def copy_database(path: Path, copy: Path) -> None:
+    """Copy all that has been committed to the database, which is what a crash would leave."""
     with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(copy)) as other:
         one.backup(other)
 
 
-def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
+def rows_of_file(path: Path, statement: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(statement).fetchall()
 
 
-def finished(path: Path) -> bool:
-    return rows(path, "SELECT 1 FROM tournaments WHERE ended_at IS NULL") == []
+def is_finished(path: Path) -> bool:
+    return rows_of_file(path, "SELECT 1 FROM tournaments WHERE ended_at IS NULL") == []
 
 
-async def played(path: Path, kills: int, chance: random.Random, seen: list[int]) -> Path:
-    """Plays the tournament in the database to its end, and is killed so often; returns the last database."""
+async def play_with_crashes(path: Path, kills: int, random_source: random.Random, journaled_plies: list[int]) -> Path:
+    """Play the tournament to its end with `kills` crashes at random moments, and return the last database.
+
+    The lengths of journaled games at the crashes are added to `journaled_plies`.
+    """
     for number in range(kills + 1):
-        answers = chance.randrange(20, 120) if number < kills else 1 << 60
-        async with life(path, answers) as (_, _, over):
-            await over.wait()
+        answers = random_source.randrange(20, 120) if number < kills else 1 << 60
+        async with playing_process(path, answers) as (_, _, ended):
+            await ended.wait()
             copy = path.with_name(f"life{number}.db")
-            copied(path, copy)
-            seen += [row[0] for row in rows(copy, "SELECT length(moves) FROM journal")]
+            copy_database(path, copy)
+            journaled_plies += [row[0] for row in rows_of_file(copy, "SELECT length(moves) FROM journal")]
         path = copy
-        if finished(path):
+        if is_finished(path):
             break
     return path
 
 
-KINDS: dict[str, dict[str, Any]] = {
+SETTINGS_BY_KIND: dict[str, dict[str, Any]] = {
     "a round robin with openings": {
         "variant": "mnk:6,6,5",
         "openings": Openings(OpeningsKind.RANDOM, plies=2),
@@ -169,24 +172,24 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("kind", KINDS)
-async def test_games_that_are_killed_anywhere_end_as_if_they_had_not_been(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", SETTINGS_BY_KIND)
+async def test_crashes_do_not_change_the_games(tmp_path: Path, kind: str) -> None:
     begin = tmp_path / "begin.db"
     async with open_arena(begin) as arena:
-        await arena.tournament(bots=BOTS, **{"time": LONG, **KINDS[kind]})
-    undisturbed = await played(_folder(begin, "undisturbed"), 0, random.Random(), [])
-    seen: list[int] = []
-    killed = await played(_folder(begin, "killed"), 7, random.Random(kind), seen)
-    assert finished(killed)
-    assert max(seen) > 6, "no game was killed in its middle: choose other moments"
-    assert rows(killed, GAMES) == rows(undisturbed, GAMES)
-    assert rows(killed, JOURNAL) == []
+        await arena.tournament(bots=BOTS, **{"time": LONG, **SETTINGS_BY_KIND[kind]})
+    without_crashes = await play_with_crashes(_folder(begin, "undisturbed"), 0, random.Random(), [])
+    journaled_plies: list[int] = []
+    with_crashes = await play_with_crashes(_folder(begin, "killed"), 7, random.Random(kind), journaled_plies)
+    assert is_finished(with_crashes)
+    assert max(journaled_plies) > 6, "no crash came in the middle of a game: choose another random seed"
+    assert rows_of_file(with_crashes, GAMES) == rows_of_file(without_crashes, GAMES)
+    assert rows_of_file(with_crashes, JOURNAL) == []
 
 
 def _folder(database: Path, name: str) -> Path:
     folder = database.with_name(name)
     folder.mkdir()
-    copied(database, folder / database.name)
+    copy_database(database, folder / database.name)
     return folder / database.name
 
 
@@ -194,33 +197,33 @@ async def test_after_a_crash_bots_are_asked_only_what_was_not_committed(tmp_path
     path = tmp_path / "begin.db"
     async with open_arena(path) as arena:
         await arena.tournament(bots=BOTS[:2], variant="mnk:9,9,9", time=LONG, games_per_pair=1)
-    asked: list[int] = []
+    plies_at_crash: list[int] = []
     for number in range(3):
-        async with life(path, 20) as (_, referee, over):
-            await over.wait()
-            await wait_until(lambda: rows(path, "SELECT length(moves) FROM journal") == [(20 * (number + 1),)])  # noqa: B023
-            copied(path, copy := tmp_path / f"{number}.db")
+        async with playing_process(path, 20) as (_, referee, ended):
+            await ended.wait()
+            await wait_until(lambda: rows_of_file(path, "SELECT length(moves) FROM journal") == [(20 * (number + 1),)])  # noqa: B023
+            copy_database(path, copy := tmp_path / f"{number}.db")
             (game,) = referee.running(1)
-            asked.append(game.ply)
+            plies_at_crash.append(game.ply)
         path = copy
-    assert asked == [20, 40, 60]
-    (row,) = rows(path, JOURNAL)
+    assert plies_at_crash == [20, 40, 60]
+    (row,) = rows_of_file(path, JOURNAL)
     draws = [Draws(1, ply) for ply in range(60)]
-    spent = [sum(1_000 * each.below(900) for each in draws[side::2]) for side in (0, 1)]
-    assert row[6:8] == tuple(LONG.bank_us + 30 * LONG.increment_us - us for us in spent)
+    used_us = [sum(1_000 * each.below(900) for each in draws[side::2]) for side in (0, 1)]
+    assert row[6:8] == tuple(LONG.bank_us + 30 * LONG.increment_us - us for us in used_us)
 
 
-def so_far(tournament: int, ordinal: int, attempt: int, moves: list[int]) -> GameSoFar:
+def game_so_far(tournament: int, ordinal: int, attempt: int, moves: list[int]) -> GameSoFar:
     packed, times = pack_moves(moves, 9), pack_times([5] * len(moves))
     return GameSoFar(tournament, ordinal, attempt, 0, 1, packed, times, 1, 2)
 
 
-async def keep(arena: Arena, *games: GameSoFar) -> None:
+async def journal_games(arena: Arena, *games: GameSoFar) -> None:
     commit = partial(commit_games, games=[], state=arena.state, now_ms=NOW, advanced=games)
     await arena.store.write(commit)
 
 
-def kept(arena: Arena) -> list[tuple[Any, ...]]:
+def journaled_moves(arena: Arena) -> list[tuple[Any, ...]]:
     return arena.rows("SELECT ordinal, moves FROM journal ORDER BY 1")
 
 
@@ -228,14 +231,14 @@ async def test_a_move_counts_only_under_the_current_attempt(arena: Arena) -> Non
     tournament = await arena.tournament(time=LONG)
     claim = partial(claim_unit, tournament_id=tournament.id, number=0)
     await arena.store.write(claim)
-    await keep(arena, so_far(tournament.id, 1, 1, [4]))
-    again = await arena.store.write(claim)
-    assert again.begun == {1: so_far(tournament.id, 1, 2, [4])}
+    await journal_games(arena, game_so_far(tournament.id, 1, 1, [4]))
+    reclaimed = await arena.store.write(claim)
+    assert reclaimed.begun == {1: game_so_far(tournament.id, 1, 2, [4])}
     # The first comes from a node whose claim has expired, the second from a unit that no node has claimed.
-    await keep(arena, so_far(tournament.id, 1, 1, [4, 0]), so_far(tournament.id, 2, 1, [8]))
-    assert kept(arena) == [(1, bytes([4]))]
-    await keep(arena, so_far(tournament.id, 1, 2, [4, 1]))
-    assert kept(arena) == [(1, bytes([4, 1]))]
+    await journal_games(arena, game_so_far(tournament.id, 1, 1, [4, 0]), game_so_far(tournament.id, 2, 1, [8]))
+    assert journaled_moves(arena) == [(1, bytes([4]))]
+    await journal_games(arena, game_so_far(tournament.id, 1, 2, [4, 1]))
+    assert journaled_moves(arena) == [(1, bytes([4, 1]))]
 
 
 @pytest.mark.parametrize("live_scores", [False, True])
@@ -243,35 +246,35 @@ async def test_scores_and_comments_of_a_resumed_game_stay_secret(arena: Arena, l
     tournament = await arena.tournament(time=LONG, keep_scores=True, live_scores=live_scores)
     claim = partial(claim_unit, tournament_id=tournament.id, number=0)
     await arena.store.write(claim)
-    game = so_far(tournament.id, 1, 1, [4, 0])
+    game = game_so_far(tournament.id, 1, 1, [4, 0])
     thoughts = {1: Thought(depth=3, pv=(0, 1))}
     scores, comments = pack_scores({1: 2.5}, 2), pack_comments({0: "centre"})
-    await keep(arena, game._replace(scores=scores, comments=comments, thoughts=pack_thoughts(thoughts)))
-    (begun,) = (await arena.store.write(claim)).begun.values()
-    assert (unpack_scores(begun.scores), unpack_comments(begun.comments)) == ({1: 2.5}, {0: "centre"})
-    assert unpack_thoughts(begun.thoughts) == thoughts
+    await journal_games(arena, game._replace(scores=scores, comments=comments, thoughts=pack_thoughts(thoughts)))
+    (resumed_game,) = (await arena.store.write(claim)).begun.values()
+    assert (unpack_scores(resumed_game.scores), unpack_comments(resumed_game.comments)) == ({1: 2.5}, {0: "centre"})
+    assert unpack_thoughts(resumed_game.thoughts) == thoughts
     stored = await arena.store.read(partial(get_game, slug=tournament.slug, ordinal=1))
     assert (stored.scores, stored.comments, stored.thoughts) == ({1: 2.5} if live_scores else {}, {}, {})
 
 
-async def test_rows_leave_with_their_results_and_with_a_cancellation(arena: Arena) -> None:
+async def test_results_and_cancellations_delete_journaled_games(arena: Arena) -> None:
     tournament = await arena.tournament(time=LONG, games_per_pair=3)
     games = await arena.play(tournament)
-    await keep(arena, *(so_far(tournament.id, ordinal, 1, [4]) for ordinal in (1, 2, 3)))
+    await journal_games(arena, *(game_so_far(tournament.id, ordinal, 1, [4]) for ordinal in (1, 2, 3)))
     await arena.commit(games[1:2])
-    assert [row[0] for row in kept(arena)] == [1, 3]
+    assert [row[0] for row in journaled_moves(arena)] == [1, 3]
     await arena.store.write(partial(cancel_tournament, slug=tournament.slug, now_ms=NOW))
-    assert kept(arena) == []
-    await keep(arena, so_far(tournament.id, 1, 1, [4, 5]))
-    assert kept(arena) == []
+    assert journaled_moves(arena) == []
+    await journal_games(arena, game_so_far(tournament.id, 1, 1, [4, 5]))
+    assert journaled_moves(arena) == []
 
 
-async def test_fast_games_are_begun_anew(tmp_path: Path) -> None:
+async def test_fast_games_start_again(tmp_path: Path) -> None:
     path = tmp_path / "begin.db"
     async with open_arena(path) as arena:
         await arena.tournament(bots=BOTS[:2], variant="mnk:9,9,9", time=FAST, games_per_pair=1)
-    async with life(path, 10) as (store, _, over):
-        await over.wait()
+    async with playing_process(path, 10) as (store, _, ended):
+        await ended.wait()
         claim = await store.write(partial(claim_unit, tournament_id=1, number=0))
-    assert rows(path, JOURNAL) == []
+    assert rows_of_file(path, JOURNAL) == []
     assert claim.begun == {}

@@ -1,4 +1,4 @@
-"""The number of concurrent games of a test, on machines whose games take a known time."""
+"""The number of concurrent games of a test, simulated with a known time for each game."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,10 @@ from noughts_server.runtime.pace import Pace
 
 
 def games_after(seconds_of_game: Callable[[int], float], games: int, *, seats: int = 1_024) -> list[int]:
-    """Return the numbers of concurrent games while so many games are played, each in the given time."""
+    """Return the allowed numbers of concurrent games over time, until `games` games have been played.
+
+    `seconds_of_game` is the time of a game, by the number of concurrent games.
+    """
     now, finished = 0.0, 0
     pace, allowed = Pace(now), []
     while finished < games:
@@ -38,18 +41,18 @@ def test_a_bot_with_eight_processes_gets_games_for_all_of_them() -> None:
     assert allowed.count(16) > allowed.count(32)
 
 
-def test_the_seats_of_the_bots_end_the_growth() -> None:
+def test_the_capacity_of_the_bots_limits_the_games() -> None:
     assert max(games_after(lambda games: 0.01, 1_000, seats=8)) == 16
 
 
 def test_a_busy_machine_gets_fewer_games_and_more_when_it_is_idle() -> None:
     load = [1.0]
     pace, now, finished = Pace(0.0), 0.0, 0
-    seen = []
+    allowed_games = []
     for load[0] in (0.01, 20.0, 0.01):
         for _ in range(200):
             pace.look(now, finished, pace.games)
             now += pace.games * load[0]
             finished += pace.games
-        seen.append(pace.games)
-    assert seen[1] <= 4 < 32 <= min(seen[0], seen[2])
+        allowed_games.append(pace.games)
+    assert allowed_games[1] <= 4 < 32 <= min(allowed_games[0], allowed_games[2])

@@ -1,4 +1,4 @@
-"""Requests for others go to public addresses of other machines. Addresses are real; nothing is sent to them."""
+"""Webhooks are sent only to public addresses of other machines. The tests send nothing to these real addresses."""
 
 import asyncio
 import socket
@@ -45,7 +45,7 @@ def test_addresses_of_other_machines_are_not_its_own(address: str) -> None:
 
 
 ADDRESSES = ["8.8.8.8", "9.9.9.10", "9.9.9.11", "2606:4700::1111", "::ffff:8.8.8.8"]
-OWN = """
+FIND_PROGRAM = """
 import asyncio
 import socket
 import threading
@@ -62,18 +62,18 @@ for host in "8.8.8.8", "9.9.9.10", "9.9.9.11", "[2606:4700::1111]", "[::ffff:8.8
 @pytest.mark.parametrize("binds_any", [False, True])
 def test_public_addresses_of_this_machine_are_refused(binds_any: bool) -> None:
     with another_host() as host:
-        inside = partial(subprocess.run, check=True, timeout=60, text=True, capture_output=True)
+        run_checked = partial(subprocess.run, check=True, timeout=60, text=True, capture_output=True)
         at_host = ["ip", "netns", "exec", host.name]
         for address in ("8.8.8.8/32", "9.9.9.10/24", "9.9.9.11/24", "2606:4700::1111/128"):
-            inside([*at_host, "ip", "addr", "add", address, "dev", "lo"])
+            run_checked([*at_host, "ip", "addr", "add", address, "dev", "lo"])
         switch = f"for n in 4 6; do echo {int(binds_any)} > /proc/sys/net/ipv$n/ip_nonlocal_bind; done"
-        inside([*at_host, "sh", "-c", switch])
-        *own, other = inside([*at_host, sys.executable, "-c", OWN]).stdout.splitlines()
+        run_checked([*at_host, "sh", "-c", switch])
+        *own_addresses, other_address = run_checked([*at_host, sys.executable, "-c", FIND_PROGRAM]).stdout.splitlines()
     expected = [f"{each} is the machine of this server" for each in ADDRESSES]
     # If programs can use any address, a second address in one network is not recognised.
-    assert [own[:2], own[3:]] == [expected[:2], expected[3:]]
-    assert own[2] == expected[2] or binds_any
-    assert other == "['1.1.1.1'] 80"
+    assert [own_addresses[:2], own_addresses[3:]] == [expected[:2], expected[3:]]
+    assert own_addresses[2] == expected[2] or binds_any
+    assert other_address == "['1.1.1.1'] 80"
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ async def test_other_spellings_of_private_addresses_are_refused(host: str) -> No
 
 
 async def test_an_owner_has_four_lookups_that_delay_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered = threading.Event()
+    may_answer = threading.Event()
 
     def look_up(*_: Any, **__: Any) -> list[Any]:
-        answered.wait(30)
+        may_answer.wait(30)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 80))]
 
     async def find(owner_id: int) -> tuple[list[str], int]:
@@ -119,5 +119,5 @@ async def test_an_owner_has_four_lookups_that_delay_no_other(monkeypatch: pytest
             await find(1)
         finds.append(tasks.create_task(find(2)))
         await asyncio.sleep(0)
-        answered.set()
+        may_answer.set()
     assert [each.result() for each in finds[1:]] == [(["8.8.8.8"], 80)] * OWNER_LOOKUPS

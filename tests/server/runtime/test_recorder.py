@@ -1,4 +1,4 @@
-"""The recorder: takes games at once, commits them in groups, loses none."""
+"""The recorder accepts games at once, commits them in groups, and loses none."""
 
 import asyncio
 import sqlite3
@@ -13,7 +13,7 @@ from noughts_server.runtime.recorder import Recorder
 from noughts_server.store.games.results import CommitReport
 from tests.support.arena import Arena
 
-LONG = 3600.0
+HOUR_SECONDS = 3600.0
 
 
 @asynccontextmanager
@@ -29,30 +29,30 @@ async def recording(
         await recorder.close()
 
 
-async def played(arena: Arena, games: int) -> list[FinishedGame]:
+async def claimed_games(arena: Arena, games: int) -> list[FinishedGame]:
     return await arena.play(await arena.tournament(games_per_pair=games))
 
 
-def stored(arena: Arena) -> int:
+def stored_count(arena: Arena) -> int:
     return int(arena.rows("SELECT count(*) FROM games")[0][0])
 
 
 async def test_everything_recorded_is_committed_and_published_in_groups(arena: Arena) -> None:
-    games = await played(arena, 100)
+    games = await claimed_games(arena, 100)
     async with recording(arena) as (recorder, reports):
         for game in games:
             recorder.record([game])
         assert recorder.backlog == 100
         await recorder.flush()
         assert recorder.backlog == 0
-        assert stored(arena) == 100
+        assert stored_count(arena) == 100
     assert [game for report in reports for game in report.games] == games
     assert len(reports) == 1
     assert reports[0].progress[0].finished
 
 
 async def test_commits_begin_an_interval_apart(arena: Arena) -> None:
-    games = iter(await played(arena, 10_000))
+    games = iter(await claimed_games(arena, 10_000))
     now = asyncio.get_running_loop().time
     async with recording(arena, interval_seconds=0.1) as (recorder, reports):
         began = now()
@@ -63,8 +63,8 @@ async def test_commits_begin_an_interval_apart(arena: Arena) -> None:
 
 
 async def test_flush_does_not_wait_for_the_interval(arena: Arena) -> None:
-    games = await played(arena, 30)
-    async with recording(arena, interval_seconds=LONG) as (recorder, reports):
+    games = await claimed_games(arena, 30)
+    async with recording(arena, interval_seconds=HOUR_SECONDS) as (recorder, reports):
         for begin in range(0, 30, 10):
             recorder.record(games[begin : begin + 10])
             await recorder.flush()
@@ -73,25 +73,25 @@ async def test_flush_does_not_wait_for_the_interval(arena: Arena) -> None:
 
 
 async def test_flush_of_nothing_returns_at_once(arena: Arena) -> None:
-    async with recording(arena, interval_seconds=LONG) as (recorder, reports):
+    async with recording(arena, interval_seconds=HOUR_SECONDS) as (recorder, reports):
         await recorder.flush()
     assert reports == []
 
 
 async def test_closing_commits_what_is_left(arena: Arena) -> None:
-    games = await played(arena, 20)
-    async with recording(arena, interval_seconds=LONG) as (recorder, _):
+    games = await claimed_games(arena, 20)
+    async with recording(arena, interval_seconds=HOUR_SECONDS) as (recorder, _):
         recorder.record(games[:5])
         await recorder.flush()
         recorder.record(games[5:])
-    assert stored(arena) == 20
+    assert stored_count(arena) == 20
     await recorder.close()
     with pytest.raises(Draining):
         recorder.record(games)
 
 
 async def test_room_waits_while_the_backlog_is_above_its_limit(arena: Arena) -> None:
-    games = await played(arena, 40)
+    games = await claimed_games(arena, 40)
     async with recording(arena, backlog_limit=10) as (recorder, _):
         recorder.record(games[:10])
         await recorder.room()
@@ -102,7 +102,7 @@ async def test_room_waits_while_the_backlog_is_above_its_limit(arena: Arena) -> 
 
 
 async def test_repeated_and_stale_games_are_counted_in_the_report(arena: Arena) -> None:
-    games = await played(arena, 10)
+    games = await claimed_games(arena, 10)
     async with recording(arena) as (recorder, reports):
         recorder.record([*games, *games[:3], games[0]._replace(attempt=9)])
         await recorder.flush()
@@ -112,12 +112,12 @@ async def test_repeated_and_stale_games_are_counted_in_the_report(arena: Arena) 
 
 
 async def test_games_are_kept_while_another_process_holds_the_database(arena: Arena) -> None:
-    games = await played(arena, 10)
+    games = await claimed_games(arena, 10)
     with closing(sqlite3.connect(arena.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         async with recording(arena) as (recorder, reports):
             recorder.record(games)
-            # Longer than the store waits for the database.
+            # The store itself waits for a shorter time.
             await asyncio.sleep(0.5)
             assert recorder.backlog == 10
             other.execute("ROLLBACK")
@@ -126,7 +126,7 @@ async def test_games_are_kept_while_another_process_holds_the_database(arena: Ar
 
 
 async def test_a_broken_database_ends_the_recorder_and_all_that_wait(arena: Arena) -> None:
-    games = await played(arena, 10)
+    games = await claimed_games(arena, 10)
     arena.execute("DROP TABLE pair_scores")
     recorder = Recorder(arena.store, lambda report: None, backlog_limit=5)
     recorder.record(games)
@@ -138,5 +138,5 @@ async def test_a_broken_database_ends_the_recorder_and_all_that_wait(arena: Aren
         assert isinstance(error, RuntimeError)
         assert error.__cause__ is running
     assert recorder.backlog == 10
-    assert stored(arena) == 0
+    assert stored_count(arena) == 0
     await recorder.close()

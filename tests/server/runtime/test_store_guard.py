@@ -1,4 +1,4 @@
-"""A server whose database is unusable for a while: it holds games, reports, and resumes."""
+"""While its database is unusable, a server keeps finished games, reports the problem, and then resumes."""
 
 import asyncio
 import os
@@ -41,13 +41,13 @@ async def health(server: Server) -> int:
 
 
 @asynccontextmanager
-async def playing(path: Path, games: int, **settings: float) -> AsyncIterator[tuple[Server, str]]:
-    """A server at which two bots play so many games, and the tournament."""
-    chosen = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
-    async with running_server(chosen) as server:
+async def server_with_running_games(path: Path, games: int, **settings: float) -> AsyncIterator[tuple[Server, str]]:
+    """A server at which two bots play a tournament of `games` games; also the tournament's slug."""
+    server_settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
+    async with running_server(server_settings) as server:
         bots = {"left": "random", "right": "first-free"}
-        wanted = TournamentSettings(games_per_pair=games, concurrency=8, seed=1, title="left - right")
-        tournament = LocalTournament(server, wanted, dict.fromkeys(bots, "1"))
+        tournament_settings = TournamentSettings(games_per_pair=games, concurrency=8, seed=1, title="left - right")
+        tournament = LocalTournament(server, tournament_settings, dict.fromkeys(bots, "1"))
         await tournament.create()
         async with asyncio.TaskGroup() as tasks:
             running = [
@@ -76,10 +76,10 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_games_wait_while_another_process_holds_the_database(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     with capture_logs() as logs, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        async with playing(path, 50_000) as (server, slug):
+        async with server_with_running_games(path, 50_000) as (server, slug):
             other.execute("BEGIN IMMEDIATE")
             await wait_until(lambda: server.store.trouble is not None and server.referee.in_flight() == 0)
-            held = server.recorder.backlog
+            backlog = server.recorder.backlog
             assert server.referee.queued() > 0
             assert await health(server) == health_pb2.HealthCheckResponse.NOT_SERVING
             with pytest.raises(DatabaseBusy):
@@ -87,33 +87,35 @@ async def test_games_wait_while_another_process_holds_the_database(tmp_path: Pat
             for call in (server.director.pause, server.director.cancel):
                 with pytest.raises(DatabaseBusy):
                     await call(slug)
-            assert server.recorder.backlog == held
+            assert server.recorder.backlog == backlog
             other.execute("ROLLBACK")
             stored = server.counters.games
-            await wait_until(lambda: server.counters.games > stored + held + 1000)
+            await wait_until(lambda: server.counters.games > stored + backlog + 1000)
             await wait_until(lambda: server.store.trouble is None)
             await wait_until(lambda: server.referee.in_flight() > 0)
             assert await health(server) == health_pb2.HealthCheckResponse.SERVING
             await server.director.cancel(slug)
             tournament = await server.store.read(lambda connection: get_tournament(connection, slug))
             assert tournament.state is TournamentState.CANCELLED
-    told = [entry["event"] for entry in logs if entry["event"] in ("database_unavailable", "database_available")]
-    assert told == ["database_unavailable", "database_available"]
+    database_events = [
+        entry["event"] for entry in logs if entry["event"] in ("database_unavailable", "database_available")
+    ]
+    assert database_events == ["database_unavailable", "database_available"]
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Another process holds the database as one does that writes."""
+def hold_write_lock(path: Path) -> Iterator[None]:
+    """Lock the database as another process does that writes."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
 
 
 @contextmanager
-def reading_beside(path: Path) -> Iterator[None]:
-    """Another process holds a read lock on the file of the database, as any reader can."""
-    holds = "import fcntl, sys; file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); print(flush=True)"
-    command = (sys.executable, "-c", f"{holds}; input()", f"{path}-shm")
+def hold_read_lock(path: Path) -> Iterator[None]:
+    """Start a process that holds a read lock on a file of the database, as any reader can."""
+    program = "import fcntl, sys; file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); print(flush=True)"
+    command = (sys.executable, "-c", f"{program}; input()", f"{path}-shm")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
@@ -124,40 +126,40 @@ def reading_beside(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("holding", [writing, reading_beside])
+@pytest.mark.parametrize("hold", [hold_write_lock, hold_read_lock])
 async def test_server_ends_within_its_patience_while_the_database_is_held(
-    tmp_path: Path, holding: Callable[[Path], AbstractContextManager[None]]
+    tmp_path: Path, hold: Callable[[Path], AbstractContextManager[None]]
 ) -> None:
     path = tmp_path / "noughts.db"
 
-    async def end(held: ExitStack) -> None:
-        async with playing(path, 1_000_000, store_patience=0.3) as (server, _):
-            held.enter_context(holding(path))
+    async def end(locks: ExitStack) -> None:
+        async with server_with_running_games(path, 1_000_000, store_patience=0.3) as (server, _):
+            locks.enter_context(hold(path))
             await wait_until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
             async with asyncio.timeout(PATIENCE):
                 await server.drain()
 
-    with ExitStack() as held, capture_logs() as logs, pytest.raises(DatabaseBusy):
-        await end(held)
-    (lost,) = (entry for entry in logs if entry["event"] == "games_not_stored")
-    assert lost["games"] > 0
+    with ExitStack() as locks, capture_logs() as logs, pytest.raises(DatabaseBusy):
+        await end(locks)
+    (event,) = (entry for entry in logs if entry["event"] == "games_not_stored")
+    assert event["games"] > 0
 
 
-def replace(file: str) -> None:
+def replace_file(file: str) -> None:
     shutil.copyfile(file, f"{file}.other")
     os.replace(f"{file}.other", file)
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
-@pytest.mark.parametrize("take_away, became", [(os.unlink, "deleted or moved"), (replace, "replaced")])
+@pytest.mark.parametrize("remove, problem", [(os.unlink, "deleted or moved"), (replace_file, "replaced")])
 async def test_server_whose_files_are_taken_away_ends_and_says_so(
-    tmp_path: Path, suffix: str, take_away: Callable[[str], None], became: str
+    tmp_path: Path, suffix: str, remove: Callable[[str], None], problem: str
 ) -> None:
     async def end() -> None:
-        async with playing(tmp_path / "noughts.db", 1_000_000):
-            take_away(f"{tmp_path / 'noughts.db'}{suffix}")
+        async with server_with_running_games(tmp_path / "noughts.db", 1_000_000):
+            remove(f"{tmp_path / 'noughts.db'}{suffix}")
             await asyncio.sleep(PATIENCE)
 
     name = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}[suffix]
-    with pytest.raises(DatabaseGone, match=f"{name} was {became} while it was open"):
+    with pytest.raises(DatabaseGone, match=f"{name} was {problem} while it was open"):
         await end()

@@ -9,7 +9,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.joining import join_window, takes_first_entries
-from tests.server.web.test_signin import As
+from tests.server.web.test_signin import SignedIn
 from tests.support.background import bots_online
 from tests.support.site import Site
 
@@ -53,7 +53,7 @@ def test_page_says_when_joining_begins_and_has_no_button_before(server: ServerUn
     place = make_tournament(server, "joined-later", NOW + timedelta(hours=1))
     token = server.token("lea")
     with bots_online(server.address, token, waiting="random"):
-        stranger_page, owner_page = site.get(place), As(site, token).get(place)
+        stranger_page, owner_page = site.get(place), SignedIn(site, token).get(place)
     assert "joining begins" in stranger_page.text
     assert "Sign in to join" not in stranger_page.text
     assert "Your bots cannot join now: joining begins" in owner_page.text

@@ -255,11 +255,11 @@ def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: 
 
 
 def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
-    from tests.server.web.test_organising import beside
+    from tests.server.web.test_organising import in_other_thread
     from tests.support.background import bots_online
 
     with (
-        beside(bots_online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
+        in_other_thread(bots_online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
         page_in(browser, tables.address) as page,
     ):
         start_game(page, "bots/ada-bot", begins="they")

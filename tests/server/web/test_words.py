@@ -1,4 +1,4 @@
-"""Words of the pages."""
+"""Names of variants and tournaments on the pages."""
 
 import pytest
 
