@@ -16,7 +16,7 @@ FIELDS = st.builds(Field, st.integers(2, 12), rounds=st.integers(1, 20), seed=st
 
 
 @given(FIELDS, st.sampled_from([0.0, 0.2, 1.0]))
-def test_every_round_pairs_neighbours_and_byes_go_round(begin: Field, draws: float) -> None:
+def test_every_round_pairs_neighbours_and_byes_take_turns(begin: Field, draws: float) -> None:
     *waves, (end, last) = waves_of(DANISH.next_wave, begin, Chance(begin.seed, draws))
     assert last is None
     assert [wave.round for _, wave in waves if wave] == list(range(1, begin.rounds + 1))
@@ -30,10 +30,10 @@ def test_every_round_pairs_neighbours_and_byes_go_round(begin: Field, draws: flo
 
 
 def test_entries_meet_again_if_they_stay_neighbours() -> None:
-    drawn = Field(2, played=(PlayedEncounter(1, 0, 1, 1.0, 1.0, 2),), rounds=2)
-    wave = DANISH.next_wave(drawn)
+    field = Field(2, played=(PlayedEncounter(1, 0, 1, 1.0, 1.0, 2),), rounds=2)
+    wave = DANISH.next_wave(field)
     assert wave is not None
-    # Entry 0 began the first encounter.
+    # Entry 0 moved first in the first encounter.
     assert (wave.round, wave.encounters) == (2, ((1, 0),))
 
 

@@ -1,4 +1,4 @@
-"""Elo."""
+"""Elo ratings after single games, and their errors."""
 
 import math
 from random import Random
@@ -56,15 +56,15 @@ def test_points_are_only_moved_while_both_bots_are_new(results: list[Result]) ->
 
 
 def test_error_of_a_rating_is_that_of_ratings_of_equal_bots() -> None:
-    draw = Random(5)
+    random_source = Random(5)
     for games, tolerance in ((30, 0.15), (300, 0.15), (3_000, 0.15)):
         errors = []
         for _ in range(400):
-            # An opponent whose rating is known and stays: as strong as the bot, which begins far from its rating.
-            bot = Rating(START + draw.gauss(0.0, 350.0))
+            # The bot starts far from its true rating. Each opponent is as strong as the bot, and has the true rating.
+            bot = Rating(START + random_source.gauss(0.0, 350.0))
             for _ in range(games):
                 opponent = Rating(START, games=bot.games)
-                rate_game(bot, opponent, Result.FIRST_WINS if draw.random() < 0.5 else Result.SECOND_WINS)
+                rate_game(bot, opponent, Result.FIRST_WINS if random_source.random() < 0.5 else Result.SECOND_WINS)
             errors.append((bot.rating - START) ** 2)
         measured = 1.96 * (sum(errors) / len(errors)) ** 0.5
         assert abs(rating_error(games) / measured - 1) < tolerance, games

@@ -15,12 +15,12 @@ def test_encounters_have_consecutive_numbers_and_two_games(
 ) -> None:
     schedule = kind(entries, games)
     pairs = schedule.total // games
-    held = defaultdict(list)
+    games_by_encounter = defaultdict(list)
     ordinals = range(1, schedule.total + 1)
     for slot, encounter in zip(schedule.slots(ordinals), schedule.encounters(ordinals), strict=True):
-        held[encounter].append(slot[1:])
-    assert sorted(held) == list(range(pairs * -(-games // 2)))
-    for games_of in held.values():
-        first, *second = games_of
+        games_by_encounter[encounter].append(slot[1:])
+    assert sorted(games_by_encounter) == list(range(pairs * -(-games // 2)))
+    for slots in games_by_encounter.values():
+        first, *second = slots
         assert second in ([], [first[::-1]])
-    assert sum(len(games_of) == 1 for games_of in held.values()) == games % 2 * pairs
+    assert sum(len(slots) == 1 for slots in games_by_encounter.values()) == games % 2 * pairs

@@ -17,17 +17,17 @@ from tests.support.waves import Chance, waves_of
 @settings(deadline=None)
 @given(st.sampled_from([ROUND_ROBIN, GAUNTLET]), st.integers(2, 20), st.integers(1, 5))
 def test_games_of_schedules_are_those_that_are_played(kind: FixedPairings, entries: int, games: int) -> None:
-    told = kind.forecast(TournamentSettings(games_per_pair=games), entries)
-    assert told.least == told.most == told.usual == kind.schedule(entries, games).total
+    forecast = kind.forecast(TournamentSettings(games_per_pair=games), entries)
+    assert forecast.least == forecast.most == forecast.usual == kind.schedule(entries, games).total
 
 
 @settings(deadline=None)
 @given(st.integers(2, 20), st.sampled_from([2, 4]), st.integers(0, 2**32))
 def test_games_and_rounds_of_a_swiss_are_those_that_are_played(entries: int, games: int, seed: int) -> None:
-    told = SWISS.forecast(TournamentSettings(games_per_pair=games), entries)
+    forecast = SWISS.forecast(TournamentSettings(games_per_pair=games), entries)
     *_, (end, _) = waves_of(SWISS.next_wave, Field(entries, games=games, seed=seed), Chance(seed))
-    assert told.least == told.most == sum(encounter.games for encounter in end.played)
-    assert told.rounds == max(encounter.round for encounter in end.played)
+    assert forecast.least == forecast.most == sum(encounter.games for encounter in end.played)
+    assert forecast.rounds == max(encounter.round for encounter in end.played)
 
 
 @settings(deadline=None)
@@ -41,31 +41,31 @@ def test_games_and_rounds_of_a_swiss_are_those_that_are_played(entries: int, gam
 def test_games_of_a_knockout_are_in_the_bounds(
     entries: int, games: int, stop_when_decided: bool, draws: float, seed: int
 ) -> None:
-    told = KNOCKOUT.forecast(TournamentSettings(games_per_pair=games, stop_when_decided=stop_when_decided), entries)
+    forecast = KNOCKOUT.forecast(TournamentSettings(games_per_pair=games, stop_when_decided=stop_when_decided), entries)
     begin = Field(entries, games=games, stop_when_decided=stop_when_decided)
     *_, (end, _) = waves_of(KNOCKOUT.next_wave, begin, Chance(seed, draws))
     played = sum(encounter.games for encounter in end.played)
-    assert told.least is not None
-    assert told.most is not None
-    assert told.least <= played <= told.most
-    assert told.most == played or draws < 1
-    assert told.rounds == max(encounter.round for encounter in end.played)
+    assert forecast.least is not None
+    assert forecast.most is not None
+    assert forecast.least <= played <= forecast.most
+    assert forecast.most == played or draws < 1
+    assert forecast.rounds == max(encounter.round for encounter in end.played)
 
 
 def test_ladder_has_no_number_of_games() -> None:
-    told = LADDER.forecast(TournamentSettings(games_per_pair=4), 7)
-    assert (told.least, told.most, told.rounds, told.usual) == (None, None, None, 12)
+    forecast = LADDER.forecast(TournamentSettings(games_per_pair=4), 7)
+    assert (forecast.least, forecast.most, forecast.rounds, forecast.usual) == (None, None, None, 12)
 
 
 def test_rounds_wait_for_each_other() -> None:
-    told = SWISS.forecast(TournamentSettings(games_per_pair=2), 8)
-    # Eight games in each of three rounds, six at once: two turns a round.
-    assert told.seconds(10.0, 6) == 3 * 2 * 10.0
-    assert told.seconds(10.0, 1) == 24 * 10.0
+    forecast = SWISS.forecast(TournamentSettings(games_per_pair=2), 8)
+    # Each of three rounds has eight games, of which six run at once, so a round takes the time of two games.
+    assert forecast.seconds(10.0, 6) == 3 * 2 * 10.0
+    assert forecast.seconds(10.0, 1) == 24 * 10.0
 
 
 @pytest.mark.parametrize("time, seconds", [("1/move", 40.0), ("60+0.5", 140.0), ("30+0", 60.0), ("180/1+0", 40.0)])
-def test_longest_game_takes_all_the_time_there_is(time: str, seconds: float) -> None:
+def test_longest_game_uses_all_the_time(time: str, seconds: float) -> None:
     assert longest_game([parse_time_control(time)], 40) == seconds
 
 

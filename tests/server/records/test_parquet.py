@@ -191,13 +191,13 @@ def test_files_that_other_libraries_wrote_are_read(tmp_path: Path) -> None:
     assert read_documents(tmp_path / "few.parquet") == [json_document(RecordedGame("gomoku", "a", "b", "*", (7,)))]
 
 
-def table_of_one_game(**columns: Any) -> pa.Table:
+def game_table(**columns: Any) -> pa.Table:
     game = {"variant": "gomoku", "first": "a", "second": "b", "moves": [7], "result": "*"}
     return pa.table({name: [value] for name, value in game.items()} | columns)
 
 
 def table_with_metadata(text: str) -> pa.Table:
-    return table_of_one_game().replace_schema_metadata({"noughts": text})
+    return game_table().replace_schema_metadata({"noughts": text})
 
 
 NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2], pa.py_buffer(b"\xff")])
@@ -207,14 +207,14 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
     "foreign_table, message",
     [
         (pa.table({"a": [1]}), "cannot be read (no column 'moves', but a), expected games as"),
-        (table_of_one_game(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
-        (table_of_one_game(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
-        (table_of_one_game(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
-        (table_of_one_game(more=["[1]"]), "unsupported operand type"),
-        (table_of_one_game(more=["{"]), "that is not a JSON object (Expecting property name"),
-        (table_of_one_game(first=NOT_TEXT), "Invalid UTF8 sequence"),
-        (table_of_one_game(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
-        (table_of_one_game().append_column("moves", pa.array([[8]])), "exists 2 times in schema"),
+        (game_table(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
+        (game_table(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
+        (game_table(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
+        (game_table(more=["[1]"]), "unsupported operand type"),
+        (game_table(more=["{"]), "that is not a JSON object (Expecting property name"),
+        (game_table(first=NOT_TEXT), "Invalid UTF8 sequence"),
+        (game_table(seed=[2.0**63]), "cannot be read (its seeds are floating-point numbers, which have lost digits)"),
+        (game_table().append_column("moves", pa.array([[8]])), "exists 2 times in schema"),
         (table_with_metadata("2"), "cannot be read (its schema has version 2)"),
         (table_with_metadata("[]"), "a Parquet file that cannot be read"),
     ],

@@ -131,8 +131,9 @@ def test_rounds_dates_events_and_endings_are_kept() -> None:
 def test_black_moved_first_in_files_of_c_gomoku_cli(
     result: str, termination_tag: str, expected: tuple[str, ...]
 ) -> None:
-    text = f'[Event "1"]\n[Round "1.1"]\n[Black "ada"]\n[White "bob"]\n[Result "{result}"]\n[Termination "{termination_tag}"]\n'
-    (placed,) = read_pgn(f'{text}[PlyCount "9"]\n{result}\n\n'.splitlines(keepends=True))
+    tags = f'[Event "1"]\n[Round "1.1"]\n[Black "ada"]\n[White "bob"]\n[Result "{result}"]\n'
+    text = f'{tags}[Termination "{termination_tag}"]\n[PlyCount "9"]\n{result}\n\n'
+    (placed,) = read_pgn(text.splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert (placed.game.first, placed.game.second, placed.game.result, placed.game.termination) == expected
 

@@ -188,7 +188,7 @@ REMARKS = st.text(st.characters(exclude_categories=("C", "Z")) | st.sampled_from
 
 
 @examples(80)
-@given(record=records(), draw=st.data())
+@given(record=played_games(), draw=st.data())
 def test_thoughts_and_comments_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.DataObject) -> None:
     plies = st.integers(0, len(record.moves) - 1)
     thoughts = draw.draw(st.dictionaries(plies, THOUGHTS)) if record.moves else {}

@@ -1,4 +1,4 @@
-"""Events reach a real HTTP server that fails, hangs and comes back."""
+"""Delivery of events to a real HTTP server that fails, hangs and recovers."""
 
 import asyncio
 import math
@@ -50,7 +50,7 @@ def pass_time(arena: Arena, milliseconds: int = HOUR) -> None:
     arena.store.now_ms = lambda: now
 
 
-async def hook(arena: Arena, url: str, format: str = "json") -> Webhook:
+async def make_webhook(arena: Arena, url: str, format: str = "json") -> Webhook:
     def make(connection: Connection) -> Webhook:
         owner = create_owner(connection, "alice")
         return create_webhook(
@@ -61,24 +61,25 @@ async def hook(arena: Arena, url: str, format: str = "json") -> Webhook:
 
 
 async def deliver(arena: Arena, *, private: bool = True) -> None:
-    """One look at the outbox, and all requests that follow from it."""
+    """Check the outbox once, and wait for all requests that this starts."""
     async with asyncio.TaskGroup() as requests:
         await WebhookDelivery(arena.store, private=private).begin_due(requests)
 
 
-async def now(arena: Arena, webhook: Webhook) -> Webhook:
+async def read_webhook(arena: Arena, webhook: Webhook) -> Webhook:
     return await arena.store.read(partial(get_webhook, webhook_id=webhook.id))
 
 
-async def three_events(arena: Arena) -> None:
+async def cause_three_events(arena: Arena) -> None:
+    """Start a tournament, withdraw an entry, and finish it."""
     cup = await arena.tournament(bots=("ada", "bob", "cleo"))
     await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
     await arena.commit(await arena.play(cup))
 
 
 async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receiver: Receiver) -> None:
-    webhook = await hook(arena, receiver.url)
-    await three_events(arena)
+    webhook = await make_webhook(arena, receiver.url)
+    await cause_three_events(arena)
     for status in (500, 404, 204, 503, 204, 204, 204):
         receiver.status = status
         await deliver(arena)
@@ -86,7 +87,7 @@ async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receive
     assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START, LEFT, END]
     deliveries = [each.delivery for each in receiver.requests]
     first, second, third = dict.fromkeys(deliveries)
-    # What was refused comes again under the same number, before anything else.
+    # A refused event is sent again with the same delivery id, before any other event.
     assert deliveries == [first, first, first, second, second, third]
     assert all(each.is_signed(webhook.secret) for each in receiver.requests)
     assert not receiver.requests[0].is_signed("another")
@@ -94,13 +95,13 @@ async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receive
     assert (document["id"], document["event"], document["entry"]) == (second, LEFT, "cleo")
     assert receiver.good()[2].document["games_done"] == 6
     assert receiver.good()[2].document["winners"]
-    after = await now(arena, webhook)
+    after = await read_webhook(arena, webhook)
     assert (after.waiting, after.failures, after.problem) == (0, 0, None)
 
 
 async def test_one_request_a_second_and_fewer_after_failures(arena: Arena, receiver: Receiver) -> None:
-    await hook(arena, receiver.url)
-    await three_events(arena)
+    await make_webhook(arena, receiver.url)
+    await cause_three_events(arena)
     await deliver(arena)
     pass_time(arena, 999)
     await deliver(arena)
@@ -117,74 +118,76 @@ async def test_one_request_a_second_and_fewer_after_failures(arena: Arena, recei
 
 
 async def test_a_webhook_that_hangs_delays_no_other(arena: Arena, receiver: Receiver) -> None:
-    await hook(arena, receiver.url)
-    with webhook_receiver() as dead:
-        dead.status = None
-        await hook(arena, dead.url)
+    await make_webhook(arena, receiver.url)
+    with webhook_receiver() as hanging_receiver:
+        hanging_receiver.status = None
+        await make_webhook(arena, hanging_receiver.url)
         await arena.tournament()
         delivery = WebhookDelivery(arena.store, private=True)
         async with asyncio.TaskGroup() as requests:
             await delivery.begin_due(requests)
-            assert await asyncio.to_thread(dead.arrived.acquire, timeout=60)
+            assert await asyncio.to_thread(hanging_receiver.arrived.acquire, timeout=60)
             assert await asyncio.to_thread(receiver.arrived.acquire, timeout=60)
-            # The one that hangs is not asked a second time meanwhile.
+            # The receiver that hangs gets no second request meanwhile.
             pass_time(arena, 2_000)
             await delivery.begin_due(requests)
-            dead.released.set()
-        assert (len(receiver.good()), dead.arrived.acquire(blocking=False)) == (1, False)
+            hanging_receiver.released.set()
+        assert (len(receiver.good()), hanging_receiver.arrived.acquire(blocking=False)) == (1, False)
 
 
-async def test_a_receiver_that_reads_nothing_keeps_no_connection(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_to_a_receiver_that_reads_nothing_is_closed(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 0.2)
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
-        webhook = await hook(arena, f"http://127.0.0.1:{deaf.getsockname()[1]}/")
+        webhook = await make_webhook(arena, f"http://127.0.0.1:{deaf.getsockname()[1]}/")
         tournament = await arena.tournament(start=False)
         winners = [f"{'x' * 60}{number}" for number in range(100_000)]
         report = partial(report_event, event=END, tournament=tournament.id, now_ms=NOW, winners=winners)
         await arena.store.write(report)
         await deliver(arena)
-        assert (await now(arena, webhook)).failures == 1
+        assert (await read_webhook(arena, webhook)).failures == 1
         peers = {each.raddr for each in psutil.Process().net_connections()}
         assert deaf.getsockname() not in peers
 
 
-async def test_no_answer_is_a_failure_after_some_seconds(
+async def test_no_answer_within_the_timeout_is_a_failure(
     arena: Arena, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 0.1)
     receiver.status = None
-    webhook = await hook(arena, receiver.url)
+    webhook = await make_webhook(arena, receiver.url)
     await arena.tournament()
     await deliver(arena)
-    after = await now(arena, webhook)
+    after = await read_webhook(arena, webhook)
     assert (after.failures, after.problem, after.waiting) == (1, "no answer within 0.1 s", 1)
 
 
-async def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(arena: Arena) -> None:
+async def test_a_receiver_gets_its_events_after_an_outage(arena: Arena) -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
-        webhook = await hook(arena, f"http://127.0.0.1:{port}/")
+        webhook = await make_webhook(arena, f"http://127.0.0.1:{port}/")
         await arena.tournament()
         await deliver(arena)
-        assert (await now(arena, webhook)).failures == 1
+        assert (await read_webhook(arena, webhook)).failures == 1
     pass_time(arena)
-    with webhook_receiver() as back:
-        arena.execute(f"UPDATE webhooks SET url = '{back.url}'")
+    with webhook_receiver() as receiver:
+        arena.execute(f"UPDATE webhooks SET url = '{receiver.url}'")
         await deliver(arena)
-        assert [each.headers["Noughts-Event"] for each in back.good()] == [START]
+        assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START]
 
 
 async def test_redirects_are_not_followed(arena: Arena, receiver: Receiver) -> None:
-    webhook = await hook(arena, receiver.url)
+    webhook = await make_webhook(arena, receiver.url)
     receiver.status, receiver.headers = 307, {"Location": receiver.url}
     await arena.tournament()
     await deliver(arena)
     assert len(receiver.requests) == 1
-    assert "status 307" in str((await now(arena, webhook)).problem)
+    assert "status 307" in str((await read_webhook(arena, webhook)).problem)
 
 
 @pytest.mark.parametrize("answer", [b"x" * 100_000, b"SSH-2.0-server\r\n", b""])
@@ -196,25 +199,25 @@ async def test_an_answer_that_is_not_http_is_a_failure(arena: Arena, answer: byt
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        webhook = await hook(arena, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        webhook = await make_webhook(arena, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
         await arena.tournament()
         await deliver(arena)
-    assert (await now(arena, webhook)).failures == 1
+    assert (await read_webhook(arena, webhook)).failures == 1
 
 
 async def test_private_addresses_are_refused_unless_allowed(arena: Arena, receiver: Receiver) -> None:
-    webhook = await hook(arena, receiver.url)
+    webhook = await make_webhook(arena, receiver.url)
     await arena.tournament()
     await deliver(arena, private=False)
-    assert (await now(arena, webhook)).problem == "localhost has no public address"
+    assert (await read_webhook(arena, webhook)).problem == "localhost has no public address"
     assert not receiver.arrived.acquire(blocking=False)
 
 
 async def test_ports_of_other_services_are_refused_unless_allowed(arena: Arena, receiver: Receiver) -> None:
-    webhook = await hook(arena, "http://8.8.8.8:25/")
+    webhook = await make_webhook(arena, "http://8.8.8.8:25/")
     await arena.tournament()
     await deliver(arena, private=False)
-    assert (await now(arena, webhook)).problem == "port 25, expected 80, 443 or above 1024"
+    assert (await read_webhook(arena, webhook)).problem == "port 25, expected 80, 443 or above 1024"
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked(
@@ -226,12 +229,12 @@ async def test_the_connection_goes_to_the_address_that_was_checked(
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in answers.pop(0)]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    webhook = await hook(arena, receiver.url.replace("localhost", "hooks.example"))
+    webhook = await make_webhook(arena, receiver.url.replace("localhost", "hooks.example"))
     await arena.tournament()
     await deliver(arena, private=False)
-    assert (await now(arena, webhook)).problem == "hooks.example has no public address"
+    assert (await read_webhook(arena, webhook)).problem == "hooks.example has no public address"
     pass_time(arena)
-    # A name that leads elsewhere at a second look is not looked at twice.
+    # The name is resolved only once for a request, so the connection goes to the address that was checked.
     await deliver(arena)
     assert (answers, len(receiver.good())) == ([], 1)
     assert receiver.good()[0].headers["Host"].startswith("hooks.example:")
@@ -245,35 +248,35 @@ async def test_certificate_of_the_name_is_needed(
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
     with webhook_receiver(identity=authority.identity("hooks")) as receiver:
-        webhook = await hook(arena, receiver.url)
+        webhook = await make_webhook(arena, receiver.url)
         await arena.tournament()
         await deliver(arena)
-        problem = (await now(arena, webhook)).problem
+        problem = (await read_webhook(arena, webhook)).problem
         assert (len(receiver.good()), problem is None) == (int(trusted), trusted)
         assert trusted or "certificate verify failed" in str(problem)
 
 
-SPRING = "<@all> & *[more](https://evil.example)*"
-PLAIN = {"mrkdwn": False, "parse": "none", "link_names": False, "unfurl_links": False, "unfurl_media": False}
-DISCORD = r"Tournament \<\@all\> \& \*\[more\]\(https\:\/\/evil\.example\)\* has started (tictactoe)."
-SLACK = "Tournament &lt;@all&gt; &amp; *[more](https://evil.example)* has started (tictactoe)."
+SPRING_TITLE = "<@all> & *[more](https://evil.example)*"
+SLACK_FLAGS = {"mrkdwn": False, "parse": "none", "link_names": False, "unfurl_links": False, "unfurl_media": False}
+DISCORD_TEXT = r"Tournament \<\@all\> \& \*\[more\]\(https\:\/\/evil\.example\)\* has started (tictactoe)."
+SLACK_TEXT = "Tournament &lt;@all&gt; &amp; *[more](https://evil.example)* has started (tictactoe)."
 
 
 @pytest.mark.parametrize("format", FORMATS)
 async def test_format_decides_what_a_request_contains(arena: Arena, receiver: Receiver, format: str) -> None:
-    await hook(arena, receiver.url, format)
-    await arena.tournament(title=SPRING)
+    await make_webhook(arena, receiver.url, format)
+    await arena.tournament(title=SPRING_TITLE)
     await deliver(arena)
     [request] = receiver.good()
     expected = {
-        "discord": {"content": DISCORD, "allowed_mentions": {"parse": []}, "flags": 4},
-        "slack": {"text": SLACK, **PLAIN},
+        "discord": {"content": DISCORD_TEXT, "allowed_mentions": {"parse": []}, "flags": 4},
+        "slack": {"text": SLACK_TEXT, **SLACK_FLAGS},
         "json": {
             "id": request.delivery,
             "event": START,
             "time": "2023-11-14T22:13:20.000+00:00",
             "tournament": "tournaments/cup",
-            "title": SPRING,
+            "title": SPRING_TITLE,
             "variant": "tictactoe",
             "state": "running",
             "games_total": 2,
@@ -321,11 +324,11 @@ def test_winners_in_a_sentence_are_escaped_and_cut() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 async def test_decision_of_a_match_is_delivered_before_its_end(arena: Arena, receiver: Receiver, format: str) -> None:
-    await hook(arena, receiver.url, format)
+    await make_webhook(arena, receiver.url, format)
     match = await arena.tournament(schedule=MATCH, games_per_pair=400, sprt="elo0=0,elo1=400")
-    won = {0: Result.FIRST_WINS, 1: Result.SECOND_WINS}
-    played = await arena.play(match)
-    games = [game._replace(result=won[game.first], moves=bytes([game.ordinal // 2, 0])) for game in played]
+    results = {0: Result.FIRST_WINS, 1: Result.SECOND_WINS}
+    claimed = await arena.play(match)
+    games = [game._replace(result=results[game.first], moves=bytes([game.ordinal // 2, 0])) for game in claimed]
     await arena.commit(games[:200])
     await arena.commit(games[200:])
     for _ in range(3):
@@ -344,21 +347,21 @@ async def test_decision_of_a_match_is_delivered_before_its_end(arena: Arena, rec
 
 
 async def test_a_server_that_does_not_lead_delivers_nothing(arena: Arena, receiver: Receiver) -> None:
-    await hook(arena, receiver.url)
+    await make_webhook(arena, receiver.url)
     await arena.tournament()
-    asked = asyncio.Event()
+    leads_was_called = asyncio.Event()
 
     def leads() -> bool:
-        asked.set()
+        leads_was_called.set()
         return False
 
     async with running(WebhookDelivery(arena.store, leads, private=True).run()):
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(leads_was_called.wait(), 60)
     assert receiver.requests == []
 
 
-async def test_a_fault_of_the_store_ends_neither_the_server_nor_the_event(arena: Arena, receiver: Receiver) -> None:
-    await hook(arena, receiver.url)
+async def test_an_error_of_the_store_loses_no_event(arena: Arena, receiver: Receiver) -> None:
+    await make_webhook(arena, receiver.url)
     await arena.tournament()
     arena.execute("ALTER TABLE outbox RENAME TO hidden")
     with capture_logs() as logs:

@@ -1,4 +1,4 @@
-"""Batch ratings: against statsmodels, and where the likelihood has no maximum."""
+"""Batch ratings equal those of statsmodels, and results without a finite maximum of the likelihood are recognised."""
 
 from __future__ import annotations
 
@@ -29,23 +29,28 @@ _SPEC.loader.exec_module(benchmark)
 Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
-def drawn(
+def random_games(
     players: int, games: int, *, seed: int, advantage: float = 60, draws: float = 0.4, spread: float = 200
 ) -> Columns:
-    """Games by the logistic model: names, first movers, second movers, scores of the first."""
-    chance = np.random.default_rng(seed)
-    strength = chance.normal(0, spread, players)
-    first = chance.integers(0, players, games)
-    second = (first + chance.integers(1, players, games)) % players
+    """Return random games of the logistic model: names, first movers, second movers, and scores of the first mover.
+
+    `draws` scales the share of draws, `spread` is the standard deviation of the strengths in Elo.
+    """
+    random_source = np.random.default_rng(seed)
+    strength = random_source.normal(0, spread, players)
+    first = random_source.integers(0, players, games)
+    second = (first + random_source.integers(1, players, games)) % players
     expected = 1 / (1 + 10 ** (-(strength[first] - strength[second] + advantage) / 400))
-    half = draws * np.minimum(expected, 1 - expected)
-    at = chance.random(games)
-    score = np.where(at < expected - half, 1.0, np.where(at < expected + half, 0.5, 0.0))
+    half_draw_share = draws * np.minimum(expected, 1 - expected)
+    random_number = random_source.random(games)
+    score = np.where(
+        random_number < expected - half_draw_share, 1.0, np.where(random_number < expected + half_draw_share, 0.5, 0.0)
+    )
     return [f"bot{number}" for number in range(players)], first, second, score
 
 
 def by_statsmodels(columns: Columns) -> tuple[dict[str, float], dict[str, float], float, float]:
-    """Ratings above their mean, their 95 % errors, the advantage and its error, all in Elo, by an ordinary package."""
+    """Fit the games with statsmodels: ratings above their mean, their errors, the advantage and its error, in Elo."""
     import statsmodels.api as sm
 
     names, first, second, score = columns
@@ -76,11 +81,11 @@ def by_statsmodels(columns: Columns) -> tuple[dict[str, float], dict[str, float]
 @pytest.mark.parametrize(
     "columns",
     [
-        drawn(8, 400, seed=1),
-        drawn(30, 10_000, seed=2),
-        drawn(12, 3_000, seed=3, advantage=-150, draws=0.9),
-        drawn(20, 4_000, seed=4, advantage=0, draws=0, spread=400),
-        drawn(50, 5_000, seed=5, advantage=250),
+        random_games(8, 400, seed=1),
+        random_games(30, 10_000, seed=2),
+        random_games(12, 3_000, seed=3, advantage=-150, draws=0.9),
+        random_games(20, 4_000, seed=4, advantage=0, draws=0, spread=400),
+        random_games(50, 5_000, seed=5, advantage=250),
     ],
     ids=["few", "usual", "many draws", "far apart", "large advantage"],
 )
@@ -96,7 +101,7 @@ def test_fit_equals_statsmodels(columns: Columns) -> None:
 
 
 def test_expected_points_are_those_that_were_scored() -> None:
-    columns = drawn(15, 4_000, seed=7)
+    columns = random_games(15, 4_000, seed=7)
     fitted = rate(count_columns(*columns))
     rating = {player.name: player.rating or math.nan for player in fitted.players}
     names, first, second, score = columns
@@ -108,23 +113,23 @@ def test_expected_points_are_those_that_were_scored() -> None:
     assert (score - expected).sum() == pytest.approx(0, abs=1e-6)
 
 
-def lines(fitted: BatchRatings) -> list[Any]:
+def table_values(fitted: BatchRatings) -> list[Any]:
     return [fitted.players, fitted.advantage, fitted.advantage_error95, fitted.draw_rate, list(fitted.los_matrix())]
 
 
-def test_order_of_games_and_of_players_changes_no_bit() -> None:
-    names, first, second, score = drawn(25, 3_000, seed=8)
-    expected = lines(rate(count_columns(names, first, second, score)))
+def test_order_of_games_and_players_does_not_change_any_bit() -> None:
+    names, first, second, score = random_games(25, 3_000, seed=8)
+    expected = table_values(rate(count_columns(names, first, second, score)))
     chance = np.random.default_rng(1)
     for _ in range(3):
         order = chance.permutation(len(first))
-        assert lines(rate(count_columns(names, first[order], second[order], score[order]))) == expected
+        assert table_values(rate(count_columns(names, first[order], second[order], score[order]))) == expected
     backwards = len(names) - 1
-    assert lines(rate(count_columns(names[::-1], backwards - first, backwards - second, score))) == expected
+    assert table_values(rate(count_columns(names[::-1], backwards - first, backwards - second, score))) == expected
 
 
 def test_doubled_games_divide_errors_by_the_root_of_two() -> None:
-    names, first, second, score = drawn(10, 800, seed=9)
+    names, first, second, score = random_games(10, 800, seed=9)
     once = rate(count_columns(names, first, second, score))
     twice = rate(count_columns(names, np.tile(first, 2), np.tile(second, 2), np.tile(score, 2)))
     for one, two in zip(once.players, twice.players, strict=True):
@@ -135,12 +140,13 @@ def test_doubled_games_divide_errors_by_the_root_of_two() -> None:
     assert twice.advantage_error95 == pytest.approx((once.advantage_error95 or 0) / math.sqrt(2), rel=1e-9)
 
 
-def games(*results: tuple[str, str, float]) -> RatedGames:
+def rated_games(*results: tuple[str, str, float]) -> RatedGames:
+    """Return the table of these games: first mover, second mover, score of the first."""
     return count_games(GameResult(*result) for result in results)
 
 
-def everything(fitted: BatchRatings) -> list[float]:
-    """All numbers of a table that are there."""
+def all_numbers(fitted: BatchRatings) -> list[float]:
+    """Return all numbers of a fit except None."""
     numbers = [fitted.advantage, fitted.advantage_error95, fitted.draw_rate]
     for player in fitted.players:
         numbers += [player.rating, player.error95, player.opposition, player.los_next]
@@ -149,40 +155,42 @@ def everything(fitted: BatchRatings) -> list[float]:
 
 
 def los(fitted: BatchRatings, one: str, other: str) -> float | None:
-    """The likelihood that one is stronger than the other."""
+    """Return the likelihood that one bot is stronger than the other."""
     names = [player.name for player in fitted.players]
     return list(fitted.los_matrix())[names.index(one)][names.index(other)]
 
 
 def test_a_bot_that_won_all_games_is_a_group_of_its_own() -> None:
     both_ways = [("b", "c", 1.0), ("c", "b", 1.0), ("c", "b", 0.0), ("b", "c", 0.0)]
-    fitted = rate(games(*both_ways, ("champion", "b", 1), ("c", "champion", 0), ("loser", "c", 0), ("b", "loser", 1)))
+    fitted = rate(
+        rated_games(*both_ways, ("champion", "b", 1), ("c", "champion", 0), ("loser", "c", 0), ("b", "loser", 1))
+    )
     assert [sorted(group) for group in fitted.groups] == [["champion"], ["b", "c"], ["loser"]]
-    told = {player.name: player.rating for player in fitted.players}
-    assert (told["champion"], told["loser"]) == (None, None)
-    assert told["b"] == pytest.approx(1500)
+    ratings = {player.name: player.rating for player in fitted.players}
+    assert (ratings["champion"], ratings["loser"]) == (None, None)
+    assert ratings["b"] == pytest.approx(1500)
     assert los(fitted, "champion", "b") is None
 
 
 def test_games_against_another_group_do_not_move_ratings() -> None:
     inside = [("b", "c", 1.0), ("c", "b", 1.0), ("c", "b", 0.0), ("b", "c", 0.5)]
-    alone = rate(games(*inside))
-    among = rate(games(*inside, *[("champion", "b", 1.0)] * 50))
+    alone = rate(rated_games(*inside))
+    among = rate(rated_games(*inside, *[("champion", "b", 1.0)] * 50))
     for player in alone.players:
-        again = next(other for other in among.players if other.name == player.name)
-        assert again.rating == pytest.approx(player.rating, abs=1e-6)
-        assert again.error95 == pytest.approx(player.error95, rel=1e-6)
+        same_player = next(other for other in among.players if other.name == player.name)
+        assert same_player.rating == pytest.approx(player.rating, abs=1e-6)
+        assert same_player.error95 == pytest.approx(player.error95, rel=1e-6)
 
 
 def test_bots_that_never_met_are_in_groups_of_their_own() -> None:
-    fitted = rate(games(("a", "b", 0.5), ("b", "a", 1), ("c", "d", 0.5), ("d", "c", 0)))
+    fitted = rate(rated_games(("a", "b", 0.5), ("b", "a", 1), ("c", "d", 0.5), ("d", "c", 0)))
     assert sorted(map(sorted, fitted.groups)) == [["a", "b"], ["c", "d"]]
     assert all(player.rating is not None for player in fitted.players)
     assert los(fitted, "a", "c") is None
 
 
-def test_only_draws_have_equal_ratings_and_no_errors() -> None:
-    fitted = rate(games(("a", "b", 0.5), ("b", "a", 0.5), ("b", "c", 0.5)))
+def test_draws_alone_give_equal_ratings_without_errors() -> None:
+    fitted = rate(rated_games(("a", "b", 0.5), ("b", "a", 0.5), ("b", "c", 0.5)))
     assert [player.rating for player in fitted.players] == pytest.approx([1500] * 3)
     assert [player.error95 for player in fitted.players] == [None] * 3
     assert los(fitted, "a", "c") is None
@@ -191,11 +199,11 @@ def test_only_draws_have_equal_ratings_and_no_errors() -> None:
 
 @pytest.mark.parametrize("score", [1.0, 0.5, 0.0])
 def test_one_game_gives_groups_and_no_infinity(score: float) -> None:
-    fitted = rate(games(("a", "b", score)))
+    fitted = rate(rated_games(("a", "b", score)))
     assert len(fitted.groups) == (1 if score == 0.5 else 2)
     assert fitted.bound is AdvantageBound.CONFOUNDED
     assert fitted.advantage is None
-    assert all(map(math.isfinite, everything(fitted)))
+    assert all(map(math.isfinite, all_numbers(fitted)))
 
 
 def test_players_without_games_are_alone() -> None:
@@ -206,27 +214,30 @@ def test_players_without_games_are_alone() -> None:
 
 
 def test_first_mover_that_always_wins_leaves_the_advantage_unbounded() -> None:
-    fitted = rate(games(("a", "b", 1), ("b", "a", 1), ("b", "c", 1), ("c", "b", 1)))
+    fitted = rate(rated_games(("a", "b", 1), ("b", "a", 1), ("b", "c", 1), ("c", "b", 1)))
     assert fitted.bound is AdvantageBound.ABOVE_ALL
     assert fitted.advantage is None
     assert [player.rating for player in fitted.players] == pytest.approx([1500] * 3)
-    mirrored = rate(games(("a", "b", 0), ("b", "a", 0), ("b", "c", 0), ("c", "b", 0)))
+    mirrored = rate(rated_games(("a", "b", 0), ("b", "a", 0), ("b", "c", 0), ("c", "b", 0)))
     assert mirrored.bound is AdvantageBound.BELOW_ALL
 
 
 def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
-    """No pair has met with both results, yet a first and a second mover won on the way round and back."""
+    """The advantage is bounded although no pair has both results, because first and second movers won in a cycle."""
     around = [("a", "b", 1.0), ("c", "b", 0.0), ("a", "c", 0.0)]
     back = [("a", "b", 0.0), ("b", "c", 0.0), ("c", "a", 1.0)]
-    assert rate(games(*around)).bound is AdvantageBound.BELOW_ALL
+    assert rate(rated_games(*around)).bound is AdvantageBound.BELOW_ALL
     assert (
-        rate(games(*around, *back, *around, ("b", "a", 1), ("c", "b", 1), ("a", "c", 1))).bound is AdvantageBound.FINITE
+        rate(rated_games(*around, *back, *around, ("b", "a", 1), ("c", "b", 1), ("a", "c", 1))).bound
+        is AdvantageBound.FINITE
     )
 
 
 def by_linear_programming(table: RatedGames, anchors: Collection[str] = ()) -> bool:
-    """Is there exactly one finite maximum? No direction separates the results (Albert and Anderson, 1984), and only a
-    shift of all ratings leaves every game as it is. Anchors cannot move."""
+    """Return whether the likelihood has exactly one finite maximum (Albert and Anderson, 1984).
+
+    It has if no direction separates the results, and only a shift of all ratings changes no game. Anchors do not move.
+    """
     from scipy.optimize import linprog
 
     number = len(table.players)
@@ -256,7 +267,7 @@ def by_linear_programming(table: RatedGames, anchors: Collection[str] = ()) -> b
     return bool(-found.fun < 1e-9)
 
 
-RESULTS = st.lists(
+ANY_RESULTS = st.lists(
     st.tuples(st.sampled_from(list(permutations("abcde", 2))), st.sampled_from([1.0, 0.5, 0.0])),
     min_size=1,
     max_size=40,
@@ -265,43 +276,46 @@ RESULTS = st.lists(
 
 @pytest.mark.long
 @examples(40)
-@given(RESULTS, st.sets(st.sampled_from("abcde"), max_size=3))
-def test_results_that_separate_nobody_are_one_group(
+@given(ANY_RESULTS, st.sets(st.sampled_from("abcde"), max_size=3))
+def test_results_with_a_finite_maximum_are_one_group(
     results: list[tuple[tuple[str, str], float]], anchored: set[str]
 ) -> None:
-    table = games(*((*players, score) for players, score in results))
+    table = rated_games(*((*players, score) for players, score in results))
     anchors = {name: 1500.0 + 100 * place for place, name in enumerate(table.players) if name in anchored}
     fitted = rate(table, anchors=anchors)
-    assert all(map(math.isfinite, everything(fitted)))
+    assert all(map(math.isfinite, all_numbers(fitted)))
     finite = len(fitted.groups) == 1 and fitted.bound is AdvantageBound.FINITE
     assert finite == by_linear_programming(table, anchors)
 
 
 @examples(20)
-@given(RESULTS)
-def test_prior_puts_everybody_on_one_finite_scale(results: list[tuple[tuple[str, str], float]]) -> None:
-    fitted = rate(games(*((*players, score) for players, score in results)), prior=True)
+@given(ANY_RESULTS)
+def test_prior_gives_all_bots_finite_ratings_on_one_scale(results: list[tuple[tuple[str, str], float]]) -> None:
+    fitted = rate(rated_games(*((*players, score) for players, score in results)), prior=True)
     assert all(player.rating is not None and player.error95 is not None for player in fitted.players)
-    assert all(map(math.isfinite, everything(fitted)))
+    assert all(map(math.isfinite, all_numbers(fitted)))
     assert np.mean([player.rating or 0 for player in fitted.players]) == pytest.approx(1500)
     assert [player.rank for player in fitted.players] == list(range(1, len(fitted.players) + 1))
 
 
 def test_errors_with_a_prior_are_relative_to_the_mean_of_the_players() -> None:
-    # Two virtual draws against a pool far away say little of where it lies, and nothing of two who have met often.
-    played = [(*pair, score) for pair in (("a", "b"), ("b", "a")) for score in (1, 1, 1, 0, 0)] * 20
-    often, without = rate(games(*played, *[("a", "b", 1)] * 5), prior=True), rate(games(*played, *[("a", "b", 1)] * 5))
-    for player, other in zip(often.players, without.players, strict=True):
+    # The prior's two draws against the pool hardly change the errors of two bots that have met often.
+    results = [(*pair, score) for pair in (("a", "b"), ("b", "a")) for score in (1, 1, 1, 0, 0)] * 20
+    with_prior, without_prior = (
+        rate(rated_games(*results, *[("a", "b", 1)] * 5), prior=True),
+        rate(rated_games(*results, *[("a", "b", 1)] * 5)),
+    )
+    for player, other in zip(with_prior.players, without_prior.players, strict=True):
         assert player.error95 is not None
         assert other.error95 is not None
         assert 0.9 < player.error95 / other.error95 < 1.1
 
 
 def test_prior_is_two_draws_against_the_pool() -> None:
-    """One bot that has won its only game: its points by hand, as a root of the posterior's slope."""
+    """The rating of a bot that won both games is the root of the posterior's slope, which the test computes itself."""
     from scipy.optimize import brentq
 
-    fitted = rate(games(("a", "b", 1), ("b", "a", 0)), prior=True)
+    fitted = rate(rated_games(("a", "b", 1), ("b", "a", 0)), prior=True)
 
     def slope(half: float) -> float:
         won, pool = 1 / (1 + math.exp(-2 * half)), 1 / (1 + math.exp(-half))
@@ -313,23 +327,23 @@ def test_prior_is_two_draws_against_the_pool() -> None:
 
 
 def test_anchor_has_its_rating_without_an_error_and_others_follow() -> None:
-    table = count_columns(*drawn(6, 600, seed=11))
+    table = count_columns(*random_games(6, 600, seed=11))
     free = rate(table)
-    held = rate(table, anchors={"bot3": 2000.0})
-    ratings = {player.name: player for player in held.players}
+    anchored = rate(table, anchors={"bot3": 2000.0})
+    ratings = {player.name: player for player in anchored.players}
     assert ratings["bot3"].rating == 2000
     assert ratings["bot3"].error95 == 0
     rating = {player.name: player.rating or math.nan for player in free.players}
     for name, player in ratings.items():
         assert player.rating == pytest.approx(2000 + rating[name] - rating["bot3"], abs=1e-6)
-        assert los(held, name, "bot3") == pytest.approx(los(free, name, "bot3"))
+        assert los(anchored, name, "bot3") == pytest.approx(los(free, name, "bot3"))
 
 
 def test_several_anchors_hold_at_once() -> None:
-    table = count_columns(*drawn(6, 600, seed=11))
-    held = {player.name: player for player in rate(table, anchors={"bot0": 1000.0, "bot1": 1700.0}).players}
-    assert (held["bot0"].rating, held["bot1"].rating) == (1000, 1700)
-    assert held["bot2"].error95
+    table = count_columns(*random_games(6, 600, seed=11))
+    players = {player.name: player for player in rate(table, anchors={"bot0": 1000.0, "bot1": 1700.0}).players}
+    assert (players["bot0"].rating, players["bot1"].rating) == (1000, 1700)
+    assert players["bot2"].error95
 
 
 @pytest.mark.parametrize(
@@ -341,20 +355,20 @@ def test_several_anchors_hold_at_once() -> None:
     ],
 )
 def test_clean_sweeps_against_anchors_count(wins: tuple[int, ...], anchors: tuple[float, ...], expected: float) -> None:
-    held = {f"anchor{place}": rating for place, rating in enumerate(anchors)}
-    played = [
+    anchor_ratings = {f"anchor{place}": rating for place, rating in enumerate(anchors)}
+    results = [
         ("x", name, float(game < won)) if game % 2 else (name, "x", 1.0 - (game < won))
-        for name, won in zip(held, wins, strict=True)
+        for name, won in zip(anchor_ratings, wins, strict=True)
         for game in range(max(wins))
     ]
-    fitted = rate(games(*played), anchors=held)
+    fitted = rate(rated_games(*results), anchors=anchor_ratings)
     assert len(fitted.groups) == 1
     assert next(player for player in fitted.players if player.name == "x").rating == pytest.approx(expected, abs=0.01)
 
 
 def test_an_anchor_that_has_no_games_is_refused() -> None:
     with pytest.raises(FitError, match="an anchor 'nobody'"):
-        rate(games(("a", "b", 1)), anchors={"nobody": 1500.0})
+        rate(rated_games(("a", "b", 1)), anchors={"nobody": 1500.0})
 
 
 def test_too_many_players_are_refused() -> None:
@@ -363,14 +377,14 @@ def test_too_many_players_are_refused() -> None:
 
 
 @pytest.mark.parametrize("columns, what", [((0, 0, 1.0), "itself"), ((0, 1, 0.7), "a different score")])
-def test_games_that_are_none_are_refused(columns: tuple[int, int, float], what: str) -> None:
+def test_impossible_games_are_refused(columns: tuple[int, int, float], what: str) -> None:
     first, second, score = columns
     with pytest.raises(ValueError, match=what):
         count_columns(["a", "b"], np.array([first]), np.array([second]), np.array([score]))
 
 
-def test_superiority_is_that_of_the_difference() -> None:
-    fitted = rate(count_columns(*drawn(5, 500, seed=12)))
+def test_superiority_of_two_bots_adds_up_to_one() -> None:
+    fitted = rate(count_columns(*random_games(5, 500, seed=12)))
     matrix = list(fitted.los_matrix())
     for row in range(len(matrix)):
         assert matrix[row][row] is None
@@ -382,42 +396,42 @@ def test_superiority_is_that_of_the_difference() -> None:
 
 @pytest.mark.long
 def test_random_fits_with_far_anchors_reach_the_maximum() -> None:
-    """A hundred of them; ten thousand in `make soak`."""
+    """The test makes a hundred random fits, and ten thousand in `make soak`."""
     for seed in range(10_000 if THOROUGH else 100):
-        found = benchmark.random_fit(seed)
-        assert found.surplus < 1e-9, seed
-        assert found.deficit < 1e-9, seed
-        assert found.apart < 0.01, seed
+        fit_errors = benchmark.random_fit(seed)
+        assert fit_errors.surplus < 1e-9, seed
+        assert fit_errors.deficit < 1e-9, seed
+        assert fit_errors.apart < 0.01, seed
 
 
 @pytest.mark.parametrize("anchor", [2250.0, -750.0, 100_000.0])
 def test_distance_of_an_anchor_does_not_change_differences(anchor: float) -> None:
-    played = [("x", "y", 1.0), ("y", "x", 0.0)] * 9 + [("x", "y", 0.5), ("y", "x", 0.5)]
-    fitted = rate(games(*played), anchors={"y": anchor})
+    results = [("x", "y", 1.0), ("y", "x", 0.0)] * 9 + [("x", "y", 0.5), ("y", "x", 0.5)]
+    fitted = rate(rated_games(*results), anchors={"y": anchor})
     assert fitted.players[0].rating == pytest.approx(anchor + 400 * math.log10(19))
 
 
 @pytest.mark.parametrize("prior", [False, True])
 def test_numbers_of_games_beyond_a_floats_digits_are_fitted(prior: bool) -> None:
     rare = [GameResult("b0", "b1", 1), GameResult("b1", "b0", 1), GameResult("b1", "b2", 0.5)]
-    often = [GameResult("b1", "b0", 0.5, 10**11), GameResult("b4", "b3", 0, 10**10), GameResult("b0", "b2", 1, 1000)]
-    table = count_games([*rare, *often])
+    frequent = [GameResult("b1", "b0", 0.5, 10**11), GameResult("b4", "b3", 0, 10**10), GameResult("b0", "b2", 1, 1000)]
+    table = count_games([*rare, *frequent])
     fitted = rate(table, anchors={"b1": 0.0, "b2": -1e6}, prior=prior)
-    assert all(map(math.isfinite, everything(fitted)))
+    assert all(map(math.isfinite, all_numbers(fitted)))
 
 
 def test_ratings_between_anchors_beyond_reach_have_no_error() -> None:
-    """The likelihood between the two is flat to the last digit: any rating there explains the games."""
+    """Between the two anchors the likelihood is flat to the last digit, so any rating there explains the games."""
     pairs = [("x", "a"), ("a", "x"), ("x", "b"), ("b", "x")]
-    both = [(*pair, score) for pair in pairs for score in (0.0, 1.0)]
-    fitted = rate(games(*both), anchors={"a": 50_000.0, "b": -50_000.0})
+    both_results = [(*pair, score) for pair in pairs for score in (0.0, 1.0)]
+    fitted = rate(rated_games(*both_results), anchors={"a": 50_000.0, "b": -50_000.0})
     between: Any = next(player for player in fitted.players if player.name == "x")
     assert abs(between.rating) < 50_000
     assert between.error95 is None
 
 
 def test_strong_differences_do_not_stop_the_fit() -> None:
-    """A chain in which everyone has lost one game in a thousand to the next: ratings thousands of Elo apart."""
+    """In this chain each bot lost one game in a thousand to the next, so the ratings are thousands of Elo apart."""
     table = count_games(
         GameResult(*pair, score, times)
         for number in range(6)

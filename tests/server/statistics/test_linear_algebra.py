@@ -1,4 +1,4 @@
-"""The Cholesky factorisation: it equals SciPy's, and other threads run meanwhile."""
+"""The Cholesky factorisation equals SciPy's, and other threads can run during it."""
 
 import threading
 import time
@@ -9,16 +9,16 @@ import pytest
 from noughts_server.statistics.linear_algebra import Cholesky, LinAlgError
 
 
-def definite(rows: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
-    drawn = np.random.default_rng(rows).normal(size=(rows, rows))
-    return drawn @ drawn.T + np.eye(rows)
+def definite_matrix(rows: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    random_matrix = np.random.default_rng(rows).normal(size=(rows, rows))
+    return random_matrix @ random_matrix.T + np.eye(rows)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 200])
 def test_factorisation_equals_that_of_scipy(rows: int) -> None:
     from scipy.linalg import cho_factor, cho_solve
 
-    matrix = definite(rows)
+    matrix = definite_matrix(rows)
     for right in (matrix[0], np.eye(rows), matrix.T, matrix[:, : rows // 2 + 1]):
         assert np.array_equal(Cholesky(matrix).solve(right), cho_solve(cho_factor(matrix), right))
 
@@ -30,12 +30,12 @@ def test_matrix_that_is_not_definite_is_refused(wrong: list[list[float]]) -> Non
 
 
 def test_other_threads_run_during_a_factorisation() -> None:
-    matrix = definite(1_000)
-    assert min(_held(matrix) for _ in range(5)) < 0.5
+    matrix = definite_matrix(1_000)
+    assert min(_longest_hold(matrix) for _ in range(5)) < 0.5
 
 
-def _held(matrix: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> float:
-    """Return the largest share of the work's processor time between two looks of this thread, which looks always."""
+def _longest_hold(matrix: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> float:
+    """Return the longest time for which the work kept this thread from running, as a share of the work's time."""
     ready, leave = threading.Event(), threading.Event()
     done: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Games of a match count as pairs in slot order, repetitions once."""
+"""Games of a match are counted as pairs in slot order, and repeated pairs only once."""
 
 from __future__ import annotations
 
@@ -11,63 +11,66 @@ from noughts_server.statistics.match_games import WALKOVER, MatchGame, MatchGame
 from noughts_server.statistics.sprt import Decision, Sprt
 
 
-def counted(games: list[MatchGame], *, order: list[int] | None = None, sprt: Sprt | None = None) -> MatchStatistics:
+def statistics_of(
+    games: list[MatchGame], *, order: list[int] | None = None, sprt: Sprt | None = None
+) -> MatchStatistics:
+    """Add the games in this order of places (by default their own), and return the statistics."""
     match = MatchGames(sprt)
     for place in order or range(len(games)):
         match.add({place + 1: games[place]})
     return match.statistics()
 
 
-def sampled(number: int, *, seed: int) -> list[MatchGame]:
+def random_games(number: int, *, seed: int) -> list[MatchGame]:
     chance = random.Random(seed)
     return [MatchGame(chance.choices((1.0, 0.5, 0.0), (5, 2, 3))[0], "", str(chance.random())) for _ in range(number)]
 
 
 def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
     games = [MatchGame(points, "", str(place)) for place, points in enumerate([1, 1, 0.5, 0, 0, 1, 1])]
-    told = counted(games)
-    assert told.pentanomial == (0, 1, 1, 0, 1)
-    assert told.single == (1, 0, 0)
-    assert (told.games, told.repeats) == (7, 0)
+    statistics = statistics_of(games)
+    assert statistics.pentanomial == (0, 1, 1, 0, 1)
+    assert statistics.single == (1, 0, 0)
+    assert (statistics.games, statistics.repeats) == (7, 0)
 
 
 def test_games_lost_by_a_withdrawal_do_not_count() -> None:
-    lost = [
+    walkovers = [
         match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"")
         for side, moves in enumerate((b"", b"1"))
     ]
-    played = match_game(Result.DRAW, Termination.ADJUDICATED, 0, b"1", b"")
-    assert lost == [WALKOVER, WALKOVER]
-    assert counted([played, played, *lost * 9]) == counted([played, played])
+    drawn_game = match_game(Result.DRAW, Termination.ADJUDICATED, 0, b"1", b"")
+    assert walkovers == [WALKOVER, WALKOVER]
+    assert statistics_of([drawn_game, drawn_game, *walkovers * 9]) == statistics_of([drawn_game, drawn_game])
 
 
 def test_counts_do_not_depend_on_the_order_in_which_games_end() -> None:
-    games = sampled(200, seed=1)
-    expected = counted(games)
+    games = random_games(200, seed=1)
+    expected = statistics_of(games)
     for seed in range(5):
         order = list(range(len(games)))
         random.Random(seed).shuffle(order)
-        assert counted(games, order=order) == expected
+        assert statistics_of(games, order=order) == expected
 
 
 def test_a_test_is_decided_at_the_same_pair_in_whatever_order_games_end() -> None:
-    games, test = sampled(2_000, seed=2), Sprt(0, 60)
-    expected = counted(games, sprt=test)
+    games, test = random_games(2_000, seed=2), Sprt(0, 60)
+    expected = statistics_of(games, sprt=test)
     assert expected.sprt is not None
     assert expected.sprt.decision is Decision.H1
     assert expected.games < 2_000
-    # Exactly there: a pair earlier it is not decided.
-    assert counted(games[: expected.games], sprt=test) == expected
-    before = counted(games[: expected.games - 2], sprt=test).sprt
+    # The decision falls at exactly this pair: without it the test is not decided.
+    assert statistics_of(games[: expected.games], sprt=test) == expected
+    before = statistics_of(games[: expected.games - 2], sprt=test).sprt
     assert before is not None
     assert before.decision is Decision.CONTINUE
     for seed in range(5):
         order = sorted(range(len(games)), key=lambda place: place + random.Random(f"{seed} {place}").random() * 300)
-        assert counted(games, order=order, sprt=test) == expected
+        assert statistics_of(games, order=order, sprt=test) == expected
 
 
-def test_a_gap_holds_the_test_back() -> None:
-    """All wins but the first game, which is still running: short games must not decide before it is known."""
+def test_a_gap_delays_the_decision() -> None:
+    """All later games are wins, but they must not decide the test while the first game still runs."""
     match = MatchGames(Sprt(0, 60))
     for ordinal in range(2, 200):
         match.add({ordinal: MatchGame(1.0, "", str(ordinal))})
@@ -79,11 +82,11 @@ def test_a_gap_holds_the_test_back() -> None:
 
 def test_a_match_knows_games_without_a_gap_up_to_the_end_of_its_test() -> None:
     match = MatchGames(Sprt(0, 60))
-    known = []
+    known_counts = []
     for ordinal in (2, 1, 3, 6, 4):
         match.add({ordinal: MatchGame(0.5, "", str(ordinal))})
-        known.append(match.known)
-    assert known == [0, 2, 3, 3, 4]
+        known_counts.append(match.known)
+    assert known_counts == [0, 2, 3, 3, 4]
     for ordinal in range(500, 6, -1):
         match.add({ordinal: MatchGame(1.0, "", str(ordinal))})
     assert match.known == 4
@@ -101,7 +104,7 @@ def test_a_test_is_exhausted_at_the_same_pair_in_whatever_order_games_end() -> N
 
 
 def test_the_course_of_a_test_has_few_points_at_equal_distances() -> None:
-    """Whatever the order in which the games end."""
+    """The points do not depend on the order in which the games end."""
     courses = []
     for backwards in (False, True):
         match = MatchGames(Sprt(-1, 1))
@@ -115,65 +118,67 @@ def test_the_course_of_a_test_has_few_points_at_equal_distances() -> None:
 
 
 def test_void_games_are_in_no_pair() -> None:
-    told = counted([MatchGame(None), MatchGame(1.0, "", "a"), MatchGame(0.5, "", "b"), MatchGame(0.5, "", "c")])
-    assert told.pentanomial == (0, 0, 1, 0, 0)
-    assert told.single == (1, 0, 0)
-    assert told.games == 3
+    statistics = statistics_of(
+        [MatchGame(None), MatchGame(1.0, "", "a"), MatchGame(0.5, "", "b"), MatchGame(0.5, "", "c")]
+    )
+    assert statistics.pentanomial == (0, 0, 1, 0, 0)
+    assert statistics.single == (1, 0, 0)
+    assert statistics.games == 3
 
 
 def test_the_same_pair_again_counts_once() -> None:
     pair = [MatchGame(1.0, "", "abc"), MatchGame(0.5, "", "de")]
-    told = counted(pair * 5 + pair[:1])
-    assert told.pentanomial == (0, 0, 0, 1, 0)
-    assert told.single == (0, 0, 0)
-    assert (told.games, told.repeats) == (11, 9)
+    statistics = statistics_of(pair * 5 + pair[:1])
+    assert statistics.pentanomial == (0, 0, 0, 1, 0)
+    assert statistics.single == (0, 0, 0)
+    assert (statistics.games, statistics.repeats) == (11, 9)
 
 
-def test_where_one_game_differs_all_are_samples() -> None:
+def test_if_one_game_differs_all_games_count() -> None:
     pair = [MatchGame(1.0, "", "abc"), MatchGame(0.5, "", "de")]
-    told = counted(pair * 5 + [MatchGame(0.0, "", "xyz"), pair[1]] + pair)
-    assert told.pentanomial == (0, 1, 0, 6, 0)
-    assert told.repeats == 0
+    statistics = statistics_of(pair * 5 + [MatchGame(0.0, "", "xyz"), pair[1]] + pair)
+    assert statistics.pentanomial == (0, 1, 0, 6, 0)
+    assert statistics.repeats == 0
 
 
-def test_openings_are_looked_at_one_by_one() -> None:
+def test_repetitions_are_counted_for_each_opening() -> None:
     pairs = [
         MatchGame(points, opening, opening + str(points)) for opening in ("a", "b", "a", "b") for points in (1.0, 0.0)
     ]
-    told = counted(pairs)
-    assert told.pentanomial == (0, 0, 2, 0, 0)
-    assert told.repeats == 4
+    statistics = statistics_of(pairs)
+    assert statistics.pentanomial == (0, 0, 2, 0, 0)
+    assert statistics.repeats == 4
 
 
-def test_what_crashes_is_no_repetition() -> None:
-    told = counted([MatchGame(1.0), MatchGame(1.0)] * 20)
-    assert told.pentanomial == (0, 0, 0, 0, 20)
+def test_crashes_are_not_repetitions() -> None:
+    statistics = statistics_of([MatchGame(1.0), MatchGame(1.0)] * 20)
+    assert statistics.pentanomial == (0, 0, 0, 0, 20)
 
 
 @pytest.mark.parametrize("games", [0, 1])
-def test_a_match_that_has_hardly_begun_has_no_pairs(games: int) -> None:
-    told = counted(sampled(games, seed=3), sprt=Sprt(0, 5))
-    assert told.pentanomial.pairs == 0
-    assert told.sprt is not None
-    assert told.sprt.llr == 0
+def test_a_match_of_at_most_one_game_has_no_pairs(games: int) -> None:
+    statistics = statistics_of(random_games(games, seed=3), sprt=Sprt(0, 5))
+    assert statistics.pentanomial.pairs == 0
+    assert statistics.sprt is not None
+    assert statistics.sprt.llr == 0
 
 
 @pytest.mark.parametrize("openings, pairs", [(1, 51), (10, 60), (100, 300)])
-def test_a_test_of_players_who_always_play_the_same_is_exhausted(openings: int, pairs: int) -> None:
+def test_a_test_of_players_without_randomness_is_exhausted(openings: int, pairs: int) -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(1, 2 * pairs + 1):
         assert not match.exhausted
         number = (ordinal - 1) // 2 % openings
-        # Each wins once, so nothing is decided.
+        # Each side wins one game of the pair, so the test is not decided.
         match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, number, f"{number} {ordinal % 2}")})
     assert match.exhausted
     assert not match.decided
 
 
-def test_a_test_of_players_with_chance_is_never_exhausted() -> None:
+def test_a_test_of_players_with_random_moves_is_never_exhausted() -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(1, 2001):
-        # Equal games come, but not always.
+        # Most games are equal, but not all.
         moves = "other" if ordinal % 60 < 2 else "same"
         match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, "", moves)})
         assert not match.exhausted

@@ -1,4 +1,4 @@
-"""The SPRT: against an independent solver of the constrained likelihood, and how often it errs."""
+"""The SPRT: its LLR equals that of an independent solver, and simulated tests keep the promised error rates."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ HYPOTHESES = [(0.0, 5.0), (0.0, 10.0), (-3.0, 1.0), (-20.0, 30.0)]
 
 
 def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
-    """The largest log-likelihood under one hypothesis: by a general minimiser, on probabilities that keep to it.
+    """Return the largest log-likelihood under one hypothesis, found by a general minimiser.
 
-    The normalized hypothesis has one free number more, the standard deviation: it is searched for outside.
+    The normalized hypothesis has one more free number, the standard deviation, which an outer search finds.
     """
     from scipy.optimize import minimize_scalar
 
@@ -54,20 +54,26 @@ def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
         return with_moments(cells, [values], [1 / (1 + 10 ** (-elo / 400))])
     deviations = elo * math.log(10) / 800 * math.sqrt((len(counts) - 1) / 2)
 
-    def height(deviation: float) -> float:
+    def negative_likelihood(deviation: float) -> float:
         mean = 0.5 + deviations * deviation
         return -with_moments(cells, [values, values**2], [mean, deviation**2 + mean**2])
 
     grid = np.linspace(0.01, 0.4999, 16)
-    best = grid[int(np.argmin([height(deviation) for deviation in grid]))]
-    found = minimize_scalar(
-        height, bounds=(max(best - 0.033, 1e-3), min(best + 0.033, 0.5)), method="bounded", options={"xatol": 1e-10}
+    best_deviation = grid[int(np.argmin([negative_likelihood(deviation) for deviation in grid]))]
+    minimum = minimize_scalar(
+        negative_likelihood,
+        bounds=(max(best_deviation - 0.033, 1e-3), min(best_deviation + 0.033, 0.5)),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
-    return -float(found.fun)
+    return -float(minimum.fun)
 
 
 def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> float:
-    """The largest log-likelihood with these means: its dual, the minimum of a convex function of the multipliers."""
+    """Return the largest log-likelihood of distributions with these moments.
+
+    It is the minimum of the dual, a convex function of the Lagrange multipliers.
+    """
     total = cells.sum()
     shift = np.array([np.asarray(power) - moment for power, moment in zip(powers, moments, strict=True)])
 
@@ -80,20 +86,20 @@ def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> f
     ) -> Floats:
         return np.asarray(-shift @ (cells / total / (1 + multipliers @ shift)))
 
-    # Newton's method with halving, written out: the dual is smooth and convex where it is finite.
-    at = np.zeros(len(shift))
+    # Newton's method with step halving. The dual is smooth and convex where it is finite.
+    multipliers_now = np.zeros(len(shift))
     for _ in range(500):
-        weight = cells / total / (1 + at @ shift) ** 2
-        step = np.linalg.lstsq((shift * weight) @ shift.T, -slope(at), rcond=None)[0]
+        weight = cells / total / (1 + multipliers_now @ shift) ** 2
+        step = np.linalg.lstsq((shift * weight) @ shift.T, -slope(multipliers_now), rcond=None)[0]
         scale = 1.0
-        while scale > 1e-14 and not dual(at + scale * step) <= dual(at):
+        while scale > 1e-14 and not dual(multipliers_now + scale * step) <= dual(multipliers_now):
             scale /= 2
-        at = at + scale * step
+        multipliers_now = multipliers_now + scale * step
         if np.max(np.abs(scale * step)) < 1e-13:
             break
-    if np.max(np.abs(slope(at))) > 1e-7:
+    if np.max(np.abs(slope(multipliers_now))) > 1e-7:
         return -1e15  # no distribution has these means
-    return float(cells @ (np.log(cells / total) - np.log(1 + at @ shift)))
+    return float(cells @ (np.log(cells / total) - np.log(1 + multipliers_now @ shift)))
 
 
 @pytest.mark.at_length
@@ -145,14 +151,14 @@ def test_normalized_llr_of_any_counts_is_mirrored_with_the_players(counts: tuple
 
 
 def test_llr_equals_that_of_scipy_on_the_probabilities_themselves() -> None:
-    """The same once more without duality: SLSQP on five probabilities with their constraints."""
+    """A second independent solver, without duality: SLSQP on five probabilities with their constraints."""
     from scipy.optimize import minimize
 
     counts = np.array([5, 100, 500, 200, 195])
     values = np.linspace(0, 1, 5)
 
-    def height(score: float) -> float:
-        found: Any = minimize(  # type: ignore[call-overload]  # its stubs know no tuples as bounds
+    def largest_likelihood(score: float) -> float:
+        minimum: Any = minimize(  # type: ignore[call-overload]  # its stubs know no tuples as bounds
             lambda shares: float(-counts @ np.log(shares)),
             [0.2] * 5,
             bounds=[(1e-9, 1)] * 5,
@@ -163,21 +169,21 @@ def test_llr_equals_that_of_scipy_on_the_probabilities_themselves() -> None:
             method="SLSQP",
             options={"ftol": 1e-12, "maxiter": 500},
         )
-        return -float(found.fun)
+        return -float(minimum.fun)
 
-    expected = height(1 / (1 + 10 ** (-10 / 400))) - height(0.5)
+    expected = largest_likelihood(1 / (1 + 10 ** (-10 / 400))) - largest_likelihood(0.5)
     assert Sprt(0, 10).llr(counts.tolist()) == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_match_without_losses_is_decided() -> None:
-    """One who wins all must not play on for ever: each win adds ln(2 s1) to the LLR."""
+    """A bot that wins all games must not play for ever: each win adds ln(2 s1) to the LLR."""
     test = Sprt(0, 50)
     assert test.judge((0, 0, 27)).decision is Decision.H1
     assert test.judge((0, 0, 27)).llr == pytest.approx(27 * math.log(2 / (1 + 10 ** (-50 / 400))), abs=0.01)
     assert test.judge((27, 0, 0)).decision is Decision.H0
     assert Sprt(0, 10).judge((0, 0, 27)).llr == pytest.approx(27 * math.log(2 / (1 + 10 ** (-10 / 400))), abs=0.01)
     assert Sprt(0, 10).judge((0, 0, 104)).decision is Decision.H1
-    # Normalized: of two cells that are left, (w - 1/2) / sqrt(w (1 - w)) = t gives the chance w to win.
+    # In the normalized model only wins and losses remain: (w - 1/2) / sqrt(w (1 - w)) = t gives the chance w to win.
     deviations = 10 * math.log(10) / 800
     chance = 0.5 + deviations / 2 / math.sqrt(1 + deviations**2)
     expected = 27 * math.log(2 * chance)
@@ -186,10 +192,10 @@ def test_a_match_without_losses_is_decided() -> None:
 
 
 def test_pairs_decide_where_games_do_not() -> None:
-    """First movers win nearly always: each game is a coin toss, but the pairs tell who is better."""
+    """First movers win nearly always, so single games show little, but pairs show which bot is better."""
     pairs = (0, 30, 880, 90, 0)
     assert Sprt(0, 10).judge(pairs).decision is Decision.H1
-    # The same games one by one: 970 won by the first mover, and so on.
+    # The same games counted one by one: 910 losses, 120 draws and 970 wins.
     assert Sprt(0, 10).judge((910, 120, 970)).decision is Decision.CONTINUE
 
 
@@ -215,7 +221,7 @@ def test_bounds_follow_from_both_errors() -> None:
         ({"elo0": 0, "elo1": 5, "beta": 0.7}, "beta=0.7"),
     ],
 )
-def test_tests_that_cannot_be_made_are_refused(parameters: dict[str, float], got: str) -> None:
+def test_impossible_tests_are_refused(parameters: dict[str, float], got: str) -> None:
     with pytest.raises(SprtError) as caught:
         Sprt(**parameters)  # type: ignore[arg-type]  # only numbers
     assert caught.value.got == got
@@ -237,7 +243,7 @@ def test_sequential_tests_keep_their_error_rates_and_lengths() -> None:
 
 
 @pytest.mark.parametrize("elo, right", [(0.0, True), (40.0, False)])
-def test_games_of_a_match_decide_wrongly_as_rarely_as_promised(elo: float, right: bool) -> None:
+def test_match_evaluation_keeps_the_promised_error_rates(elo: float, right: bool) -> None:
     """Through the server's own evaluation, with a fixed seed; `benchmarks/sprt.py` plays ten thousand tests."""
     truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
     ended = simulator.evaluated(Sprt(0, 40), truth, tests=40, seed=[1, 0])
@@ -280,10 +286,10 @@ def test_draws_and_a_first_mover_that_wins_shorten_a_test_of_pairs() -> None:
     ids=str,
 )
 def test_plan_for_far_truths_agrees_with_played_tests(test: Sprt, truth: TrueStrength) -> None:
-    played, planned = simulator.played_out(test, truth, tests=200, seed=1), plan(test, truth)
-    assert planned.pass_probability == pytest.approx(played.accepted, abs=0.01)
-    assert planned.expected_games == pytest.approx(played.games, rel=0.1)
-    assert planned.games95 == pytest.approx(played.games95, rel=0.15)
+    simulated, planned = simulator.played_out(test, truth, tests=200, seed=1), plan(test, truth)
+    assert planned.pass_probability == pytest.approx(simulated.accepted, abs=0.01)
+    assert planned.expected_games == pytest.approx(simulated.games, rel=0.1)
+    assert planned.games95 == pytest.approx(simulated.games95, rel=0.15)
 
 
 @pytest.mark.long
@@ -302,7 +308,7 @@ def test_plan_of_any_strength_is_at_least_a_pair(
     try:
         planned = plan(Sprt(0, elo1, alpha, beta, model), TrueStrength(elo, draw_rate))
     except SprtError:
-        return  # so many draws do not go with such a difference
+        return  # this draw rate is impossible with such a difference
     assert 2 <= planned.expected_games <= 1.01 * planned.games95 < math.inf
     assert 0 <= planned.pass_probability <= 1
 
@@ -310,7 +316,7 @@ def test_plan_of_any_strength_is_at_least_a_pair(
 @pytest.mark.parametrize(
     "truth, got", [({"elo": 400, "draw_rate": 0.5}, "an Elo of 400"), ({"elo": 0, "draw_rate": 1}, "a draw rate of 1")]
 )
-def test_strengths_that_cannot_be_are_refused(truth: dict[str, float], got: str) -> None:
+def test_impossible_strengths_are_refused(truth: dict[str, float], got: str) -> None:
     with pytest.raises(SprtError) as caught:
         plan(Sprt(0, 5), TrueStrength(**truth))
     assert caught.value.got == got

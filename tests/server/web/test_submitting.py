@@ -63,7 +63,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             page.goto("/me?tab=upload")
             options = page.get_by_label("Tournament to enter").locator("option")
             expect(options).to_have_text(["no tournament", "cup"])
-            page.get_by_label("The file:").set_input_files(good)
+            page.get_by_label("The file:").set_input_files(good_file)
             # As if `later` had taken entries when the page was loaded.
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.evaluate("document.querySelector('#upload-tournament option:last-child').value = 'tournaments/later'")
