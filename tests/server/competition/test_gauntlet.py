@@ -1,4 +1,4 @@
-"""The first entry against each of the others."""
+"""Pairings of a gauntlet, in which the first entry plays each of the others."""
 
 from collections import Counter
 from itertools import pairwise
@@ -29,7 +29,7 @@ def test_first_entry_meets_each_other_exactly_and_the_others_never_meet(schedule
 
 @settings(deadline=None)
 @given(SCHEDULES)
-def test_sides_of_a_pair_and_of_the_first_entrys_cycles_are_balanced(schedule: Gauntlet) -> None:
+def test_sides_are_balanced_in_each_pair_and_in_each_cycle(schedule: Gauntlet) -> None:
     games = pairings(schedule)
     for other in range(1, schedule.entries):
         assert abs(games.count((0, other)) - games.count((other, 0))) <= schedule.games_per_pair % 2
@@ -37,8 +37,8 @@ def test_sides_of_a_pair_and_of_the_first_entrys_cycles_are_balanced(schedule: G
         assert all(one != next_one for one, next_one in pairwise(sides))
     size = schedule.entries - 1
     for begin in range(0, len(games), size):
-        begins = sum(first == 0 for first, _ in games[begin : begin + size])
-        assert abs(2 * begins - size) <= 1
+        games_as_first_mover = sum(first == 0 for first, _ in games[begin : begin + size])
+        assert abs(2 * games_as_first_mover - size) <= 1
 
 
 @settings(deadline=None)

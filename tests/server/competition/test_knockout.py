@@ -1,4 +1,4 @@
-"""Knockouts."""
+"""Pairings and results of knockouts."""
 
 from collections import Counter
 from itertools import chain, pairwise
@@ -19,14 +19,15 @@ CHANCES = st.builds(Chance, SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_
 FIELDS = st.builds(Field, entries=ENTRIES, games=st.sampled_from([2, 4, 10]), stop_when_decided=st.booleans())
 
 
-def played_out(begin: Field, chance: Chance) -> Field:
+def play_out(begin: Field, chance: Chance) -> Field:
+    """Play a knockout to its end with random results, and return its field at the end."""
     *_, (end, last) = waves_of(KNOCKOUT.next_wave, begin, chance)
     assert last is None
     return end
 
 
 def matches(tree: tuple[BracketRound, ...]) -> list[frozenset[int | None]]:
-    """The matches of two entries, without byes."""
+    """Return the pairs of entries of all matches except byes."""
     return [
         frozenset((match.first, match.second))
         for match in chain.from_iterable(tree)
@@ -37,8 +38,8 @@ def matches(tree: tuple[BracketRound, ...]) -> list[frozenset[int | None]]:
 @pytest.mark.long
 @settings(deadline=None)
 @given(FIELDS, CHANCES)
-def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field: Field, chance: Chance) -> None:
-    tree = bracket(played_out(field, chance))
+def test_knockout_of_n_entries_has_n_minus_one_decided_matches(field: Field, chance: Chance) -> None:
+    tree = bracket(play_out(field, chance))
     assert len(matches(tree)) == field.entries - 1
     decided = [match for match in chain.from_iterable(tree) if match.decision is not Decision.BYE]
     losers = [match.first if match.winner == match.second else match.second for match in decided]
@@ -48,7 +49,7 @@ def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field
 @settings(deadline=None)
 @given(FIELDS, SEEDS)
 def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed: int) -> None:
-    end = played_out(field, Chance(seed, withdrawals=0.5))
+    end = play_out(field, Chance(seed, withdrawals=0.5))
     tree = bracket(end)
     assert {frozenset(encounter[1:3]) for encounter in end.played} <= set(matches(tree))
     for before, after in pairwise(tree):
@@ -57,27 +58,27 @@ def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed
 
 @settings(deadline=None)
 @given(st.integers(1, 9))
-def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -> None:
+def test_best_seeds_meet_as_late_as_possible(rounds: int) -> None:
     places = seed_places(rounds)
     assert sorted(places) == list(range(2**rounds))
-    for left in range(rounds):
-        # So many rounds before the end, each part of the bracket has one of the best 2 ** left seeds.
-        size = 2 ** (rounds - left)
+    for rounds_left in range(rounds):
+        # Before the last `rounds_left` rounds, each part of the bracket has exactly one of the best seeds.
+        size = 2 ** (rounds - rounds_left)
         parts = [places[begin : begin + size] for begin in range(0, len(places), size)]
-        assert all(sum(seed < 2**left for seed in part) == 1 for part in parts)
+        assert all(sum(seed < 2**rounds_left for seed in part) == 1 for part in parts)
 
 
 @settings(deadline=None)
 @given(st.integers(2, 70))
 def test_the_two_best_seeds_meet_only_in_the_final(entries: int) -> None:
-    now = Field(entries)
-    while (wave := KNOCKOUT.next_wave(now)) is not None:
-        won = []
+    field = Field(entries)
+    while (wave := KNOCKOUT.next_wave(field)) is not None:
+        results = []
         for first, second in wave.encounters:
             points = 2.0 if first < second else 0.0
-            won.append(PlayedEncounter(wave.round, first, second, points, 2 - points, 2))
-        now = Field(entries, played=(*now.played, *won))
-    tree = bracket(now)
+            results.append(PlayedEncounter(wave.round, first, second, points, 2 - points, 2))
+        field = Field(entries, played=(*field.played, *results))
+    tree = bracket(field)
     final = tree[-1][0]
     assert {final.first, final.second} == {0, 1}
     assert tree[-1][0].winner == 0
@@ -89,7 +90,7 @@ def test_the_two_best_seeds_meet_only_in_the_final(entries: int) -> None:
 
 @settings(deadline=None)
 @given(st.integers(2, 70))
-def test_byes_are_those_of_the_best_seeds_and_of_the_first_round_only(entries: int) -> None:
+def test_only_the_best_seeds_have_byes_and_only_in_the_first_round(entries: int) -> None:
     begin = Field(entries)
     waves = [wave for _, wave in waves_of(KNOCKOUT.next_wave, begin, Chance(entries)) if wave]
     size = 2 ** (entries - 1).bit_length()
@@ -104,20 +105,20 @@ def test_bracket_of_eight_is_the_usual_one() -> None:
 
 
 def test_a_drawn_match_continues_by_pairs_and_the_better_seed_wins() -> None:
-    now, waves = Field(2, games=4), []
-    while (wave := KNOCKOUT.next_wave(now)) is not None:
+    field, waves = Field(2, games=4), []
+    while (wave := KNOCKOUT.next_wave(field)) is not None:
         waves.append(wave)
         drawn = PlayedEncounter(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
-        now = Field(2, games=4, played=(*now.played, drawn))
+        field = Field(2, games=4, played=(*field.played, drawn))
     assert [wave.games for wave in waves] == [4, *[2] * EXTRA_PAIRS]
     assert [wave.encounters[0].first for wave in waves[1:]] == [0, 1, 0, 1]
-    assert bracket(now)[-1][0].winner == 0
-    assert bracket(now)[0][0].decision is Decision.SEED
+    assert bracket(field)[-1][0].winner == 0
+    assert bracket(field)[0][0].decision is Decision.SEED
 
 
 def test_extra_pair_that_is_won_decides() -> None:
-    now = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2), PlayedEncounter(1, 1, 0, 1.5, 0.5, 2)])
-    final = bracket(now)[0][0]
+    field = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2), PlayedEncounter(1, 1, 0, 1.5, 0.5, 2)])
+    final = bracket(field)[0][0]
     assert (final.winner, final.decision, final.first_points, final.second_points, final.games) == (
         1,
         Decision.EXTRA_PAIR,
@@ -125,52 +126,52 @@ def test_extra_pair_that_is_won_decides() -> None:
         2.5,
         4,
     )
-    assert KNOCKOUT.next_wave(now) is None
+    assert KNOCKOUT.next_wave(field) is None
 
 
 def test_fewer_forfeits_come_before_the_better_seed() -> None:
     drawn = [PlayedEncounter(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
-    now = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
-    final = bracket(now)[0][0]
+    field = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
+    final = bracket(field)[0][0]
     assert (final.winner, final.decision) == (1, Decision.FORFEITS)
 
 
 @settings(deadline=None)
 @given(st.sampled_from([4, 6, 10, 20]), SEEDS)
 def test_a_decided_match_has_exactly_the_pairs_it_needs(games: int, seed: int) -> None:
-    end = played_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
+    end = play_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
     assert {encounter.games for encounter in end.played} == {2}
     lead = [0.0]
     for encounter in end.played:
         points = encounter.first_points - encounter.second_points
         lead.append(lead[-1] + (points if encounter.first == 0 else -points))
-    left = [games - 2 * pairs for pairs in range(len(lead))]
-    *earlier, (last_lead, last_left) = [(abs(one), other) for one, other in zip(lead, left, strict=True)]
-    assert not any(lead > left >= 0 and lead for lead, left in earlier)
+    games_left = [games - 2 * pairs for pairs in range(len(lead))]
+    *earlier, (last_lead, last_left) = [(abs(one), other) for one, other in zip(lead, games_left, strict=True)]
+    assert not any(lead > games_left >= 0 and lead for lead, games_left in earlier)
     assert last_lead > max(last_left, 0) or last_left == -2 * EXTRA_PAIRS
 
 
 def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
-    won, half = PlayedEncounter(1, 0, 3, 2, 0, 2), PlayedEncounter(1, 2, 1, 2, 2, 4)
-    now = Field(4, withdrawn={0: 1, 1: 1}, played=[won, half])
-    tree = bracket(now)
+    won_match, drawn_match = PlayedEncounter(1, 0, 3, 2, 0, 2), PlayedEncounter(1, 2, 1, 2, 2, 4)
+    field = Field(4, withdrawn={0: 1, 1: 1}, played=[won_match, drawn_match])
+    tree = bracket(field)
     assert [(match.winner, match.decision) for match in tree[0]] == [
         (0, Decision.POINTS),
         (2, Decision.WALKOVER),
     ]
-    # Who won and was withdrawn then loses the next match.
+    # Entry 0 won its match before it was withdrawn, so it loses only the next match.
     assert (tree[-1][0].winner, tree[1][0].decision) == (2, Decision.WALKOVER)
-    assert KNOCKOUT.next_wave(now) is None
+    assert KNOCKOUT.next_wave(field) is None
 
 
 def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
-    # 0 was withdrawn at once, 3 went on and met 1, then was withdrawn, too.
-    now = Field(
+    # Entry 0 was withdrawn at once, so 3 met 1 in the next round, and was then withdrawn too.
+    field = Field(
         4,
         withdrawn={0: 1, 3: 2},
         played=[PlayedEncounter(1, 1, 2, 2, 0, 2), PlayedEncounter(2, 1, 3, 1, 1, 2)],
     )
-    tree = bracket(now)
+    tree = bracket(field)
     assert [match.winner for match in tree[0]] == [3, 1]
     assert (tree[-1][0].winner, tree[1][0].decision) == (1, Decision.WALKOVER)
 
@@ -185,10 +186,10 @@ def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
 @given(FIELDS, SEEDS, st.sampled_from([0.3, 1.0]))
 def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: int, draws: float) -> None:
     decided: dict[tuple[int, int], int] = {}
-    for now, _ in waves_of(KNOCKOUT.next_wave, field, Chance(seed, draws, withdrawals=0.7)):
+    for field_now, _ in waves_of(KNOCKOUT.next_wave, field, Chance(seed, draws, withdrawals=0.7)):
         winners = {
             (number, place): match.winner
-            for number, matches in enumerate(bracket(now))
+            for number, matches in enumerate(bracket(field_now))
             for place, match in enumerate(matches)
             if match.winner is not None
         }
@@ -196,7 +197,7 @@ def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: in
         decided = winners
 
 
-def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
+def test_if_all_entries_are_withdrawn_the_best_seed_wins() -> None:
     assert bracket(Field(5, withdrawn=dict.fromkeys(range(5), 1)))[-1][0].winner == 0
     assert KNOCKOUT.next_wave(Field(5, withdrawn=dict.fromkeys(range(5), 1))) is None
 
@@ -215,5 +216,5 @@ def test_same_field_gives_the_same_wave() -> None:
 
 
 @pytest.mark.parametrize("entries", [0, 1])
-def test_who_is_alone_has_won(entries: int) -> None:
+def test_a_single_entry_has_won(entries: int) -> None:
     assert KNOCKOUT.next_wave(Field(entries)) is None

@@ -1,4 +1,4 @@
-"""Ladders: bounds that hold over thousands of simulated games."""
+"""Pairings of ladders: limits that hold over thousands of simulated games."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,37 +16,37 @@ from noughts_server.competition.formats.ladder import AHEAD, PLACEMENT, WINDOW, 
 from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
 from tests.support.settings import examples
 
-# Of two games each.
 ENCOUNTERS = 5_000
+"""Number of encounters of a simulation, each of two games."""
 
 Duration = Callable[[Random, Encounter], float]
 
 
-def equal(chance: Random, pair: Encounter) -> float:
+def same_duration(chance: Random, pair: Encounter) -> float:
     return 1.0
 
 
-def similar(chance: Random, pair: Encounter) -> float:
+def similar_duration(chance: Random, pair: Encounter) -> float:
     return chance.uniform(0.5, 1.5)
 
 
-def exponential(chance: Random, pair: Encounter) -> float:
+def exponential_duration(chance: Random, pair: Encounter) -> float:
     return chance.expovariate(1)
 
 
 @dataclass
 class Simulation:
-    """A ladder at work. Every pair that it makes is looked at."""
+    """A simulated ladder, which checks every pair that is made."""
 
     entries: int
     room: int
-    """Encounters that may be open at once."""
+    """Largest number of concurrent encounters."""
     duration: Duration
     seed: int = 1
     ladder: Ladder = field(init=False)
     chance: Random = field(init=False)
     strength: dict[int, float] = field(default_factory=dict)
-    """Elo, of the bots that are there."""
+    """True strength in Elo of each entry that has not been withdrawn."""
     counts: Counter[int] = field(default_factory=Counter)
     balance: Counter[int] = field(default_factory=Counter)
     open: Counter[int] = field(default_factory=Counter)
@@ -102,7 +102,7 @@ class Simulation:
             self.open[entry] -= 1
 
     def step(self) -> list[Encounter]:
-        """Everything that can begin begins, and one encounter ends."""
+        """Start all encounters that can start, end the next one, and return those that were started."""
         pairs = self.ladder.pair(self.room - len(self.playing))
         for pair in pairs:
             self.begin(pair)
@@ -122,47 +122,51 @@ class Simulation:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("duration", [equal, similar, exponential])
+@pytest.mark.parametrize("duration", [same_duration, similar_duration, exponential_duration])
 @pytest.mark.parametrize("entries, room", [(3, 1), (4, 2), (10, 1), (10, 5), (60, 20)])
 def test_bounds_hold_over_ten_thousand_games(entries: int, room: int, duration: Duration) -> None:
-    done = Simulation(entries, room, duration).run()
-    assert max(map(abs, done.balance.values())) <= 3
+    simulation = Simulation(entries, room, duration).run()
+    assert max(map(abs, simulation.balance.values())) <= 3
     # No bot waits for a slow one (1 in 400 of exponential durations), so a slow one can fall further behind.
-    assert done.widest <= AHEAD + 1 if duration is not exponential else done.widest <= 2 * AHEAD
+    assert simulation.widest <= AHEAD + 1 if duration is not exponential_duration else simulation.widest <= 2 * AHEAD
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("entries, room", [(10, 1), (30, 10), (10, 5)])
-def test_turn_is_that_of_the_fewest_encounters_and_opponents_had_few_more(entries: int, room: int) -> None:
-    simulation = Simulation(entries, room, similar)
+def test_entry_with_the_fewest_encounters_is_paired_next(entries: int, room: int) -> None:
+    simulation = Simulation(entries, room, similar_duration)
     for _ in range(ENCOUNTERS // 5):
         while len(simulation.playing) < room and (pairs := simulation.ladder.pair(1)):
             waiting, counts = simulation.waiting(), simulation.counts
-            mates = {
+            opponents_counts = {
                 one: [counts[other] for other in waiting if other != one and simulation.may_meet(one, other)]
                 for one in waiting
             }
-            turns = [one for one in pairs[0] if counts[one] == min(counts[entry] for entry in waiting if mates[entry])]
+            candidates = [
+                one
+                for one in pairs[0]
+                if counts[one] == min(counts[entry] for entry in waiting if opponents_counts[entry])
+            ]
             most = max(counts[entry] for entry in pairs[0])
-            assert any(most <= max(min(mates[one]) + WINDOW, counts[one]) for one in turns)
+            assert any(most <= max(min(opponents_counts[one]) + WINDOW, counts[one]) for one in candidates)
             simulation.begin(pairs[0])
         simulation.end()
 
 
 @pytest.mark.long
 def test_opponents_are_near_in_strength_once_ratings_are_known() -> None:
-    done = Simulation(100, 20, similar).run()
-    late = done.history[ENCOUNTERS // 2 :]
-    near = mean(abs(done.strength[pair.first] - done.strength[pair.second]) for pair in late)
-    any_two = mean(abs(one - other) for one, other in combinations(done.strength.values(), 2))
-    assert near < any_two / 2
-    # Neighbours take turns, or ratings of parts of the ladder would not hang together.
-    assert max(Counter(map(frozenset, late)).values()) < 20
+    simulation = Simulation(100, 20, similar_duration).run()
+    late_pairs = simulation.history[ENCOUNTERS // 2 :]
+    mean_gap = mean(abs(simulation.strength[pair.first] - simulation.strength[pair.second]) for pair in late_pairs)
+    mean_gap_of_all_pairs = mean(abs(one - other) for one, other in combinations(simulation.strength.values(), 2))
+    assert mean_gap < mean_gap_of_all_pairs / 2
+    # No pair meets too often, because then ratings of different parts of the ladder could not be compared.
+    assert max(Counter(map(frozenset, late_pairs)).values()) < 20
 
 
 @pytest.mark.long
-def test_newcomers_play_at_once_and_catch_up_and_the_withdrawn_never_again() -> None:
-    simulation = Simulation(20, 5, exponential)
+def test_new_entries_play_soon_and_withdrawn_ones_never_again() -> None:
+    simulation = Simulation(20, 5, exponential_duration)
     joined: dict[int, int] = {}
     first_game: dict[int, int] = {}
     calls = 0
@@ -178,24 +182,28 @@ def test_newcomers_play_at_once_and_catch_up_and_the_withdrawn_never_again() -> 
         for entry in {entry for pair in pairs for entry in pair} & joined.keys():
             first_game.setdefault(entry, calls - joined[entry])
     assert len(joined) > 50
-    # Two that came at the same time may be in the way of each other: both wait for the next one.
+    # Two entries that join at the same time can block each other until the next pairing.
     assert max(first_game.values()) <= 3
     assert {entry for entry in joined if entry in simulation.strength} - first_game.keys() <= {max(joined)}
 
 
-def test_newcomer_plays_more_often_until_it_is_behind_no_more() -> None:
-    simulation = Simulation(20, 4, similar)
+def test_new_entry_plays_more_often_until_it_has_caught_up() -> None:
+    simulation = Simulation(20, 4, similar_duration)
     while len(simulation.history) < 600:
         simulation.step()
     simulation.join(20)
     before = simulation.counts.copy()
     while len(simulation.history) < 800:
         simulation.step()
-    gained = {entry: simulation.counts[entry] - before[entry] for entry in range(20)}
-    assert mean(gained.values()) + PLACEMENT - 2 <= simulation.counts[20] <= mean(gained.values()) + PLACEMENT + 3
+    new_encounters = {entry: simulation.counts[entry] - before[entry] for entry in range(20)}
+    assert (
+        mean(new_encounters.values()) + PLACEMENT - 2
+        <= simulation.counts[20]
+        <= mean(new_encounters.values()) + PLACEMENT + 3
+    )
 
 
-def test_bot_that_never_answers_keeps_nobody_waiting_for_ever() -> None:
+def test_bot_that_never_answers_does_not_block_the_others() -> None:
     def stuck(chance: Random, pair: Encounter) -> float:
         return 1e9 if 0 in pair else chance.uniform(0.5, 1.5)
 
@@ -206,8 +214,8 @@ def test_bot_that_never_answers_keeps_nobody_waiting_for_ever() -> None:
     assert simulation.counts[0] == 1
 
 
-def test_two_bots_meet_again_and_again_and_a_third_is_met_in_between() -> None:
-    simulation = Simulation(2, 3, equal)
+def test_two_bots_meet_repeatedly_until_a_third_joins() -> None:
+    simulation = Simulation(2, 3, same_duration)
     for _ in range(10):
         assert len(simulation.step()) == 1
     simulation.join(2)
@@ -215,7 +223,7 @@ def test_two_bots_meet_again_and_again_and_a_third_is_met_in_between() -> None:
     assert met == [*map(frozenset, [(0, 2), (1, 2)])] or set(met) == {*map(frozenset, combinations(range(3), 2))}
 
 
-def test_one_bot_or_none_has_nobody_to_meet() -> None:
+def test_ladder_without_two_bots_makes_no_pairs() -> None:
     ladder = Ladder()
     assert ladder.pair(3) == []
     ladder.add(7)
@@ -225,29 +233,29 @@ def test_one_bot_or_none_has_nobody_to_meet() -> None:
 @examples(15)
 @given(st.integers(2, 12), st.integers(0, 80))
 @example(4, 1)  # two have played a draw, and two have not played: all ratings are equal
-def test_ladder_that_is_rebuilt_goes_on_as_it_would_have(entries: int, steps: int) -> None:
-    simulation = Simulation(entries, 1, similar)
+def test_rebuilt_ladder_makes_the_same_pairs(entries: int, steps: int) -> None:
+    simulation = Simulation(entries, 1, similar_duration)
     for _ in range(steps):
         simulation.step()
     history = [simulation.over[number] for number in range(len(simulation.history))]
-    again = Ladder.rebuild(range(entries), (), history)
+    rebuilt = Ladder.rebuilt(range(entries), (), history)
     for _ in range(20):
         pairs = simulation.ladder.pair(1)
-        assert again.pair(1) == pairs
-        for ladder in (simulation.ladder, again):
+        assert rebuilt.pair(1) == pairs
+        for ladder in (simulation.ladder, rebuilt):
             ladder.played(*pairs[0], 1.5, 0.5)
 
 
 @examples(15)
 @given(st.integers(3, 12), st.integers(2, 5), st.integers(1, 80))
-def test_ladder_that_is_rebuilt_knows_what_is_open_and_who_is_gone(entries: int, room: int, steps: int) -> None:
-    simulation = Simulation(entries, room, exponential)
+def test_rebuilt_ladder_knows_open_encounters_and_withdrawn_entries(entries: int, room: int, steps: int) -> None:
+    simulation = Simulation(entries, room, exponential_duration)
     for _ in range(steps):
         simulation.step()
     simulation.leave(0)
     history = [simulation.over.get(number, pair) for number, pair in enumerate(simulation.history)]
-    again = Ladder.rebuild(range(entries), {0}, history)
-    for pair in again.pair(entries):
+    rebuilt = Ladder.rebuilt(range(entries), {0}, history)
+    for pair in rebuilt.pair(entries):
         assert 0 not in pair
         assert not any(simulation.open[entry] for entry in pair)
         assert simulation.may_meet(*pair)

@@ -49,7 +49,7 @@ def test_rounds_are_those_of_the_berger_tables(table: list[list[tuple[int, int]]
     assert numbered == table
 
 
-def test_odd_number_of_entries_sits_out_where_the_last_would_play() -> None:
+def test_with_an_odd_number_the_opponent_of_the_last_place_has_a_bye() -> None:
     with_bye = [[pair for pair in turn if 6 not in pair] for turn in BERGER_6]
     numbered = [[(first + 1, second + 1) for first, second in turn] for turn in rounds(RoundRobin(5, 1))]
     assert numbered == with_bye
@@ -59,9 +59,9 @@ def test_odd_number_of_entries_sits_out_where_the_last_would_play() -> None:
 def test_every_pair_plays_its_games_with_sides_balanced(schedule: RoundRobin) -> None:
     games = Counter(pairings(schedule))
     for first, second in combinations(range(schedule.entries), 2):
-        there, back = games[first, second], games[second, first]
-        assert there + back == schedule.games_per_pair
-        assert abs(there - back) <= 1
+        as_first, as_second = games[first, second], games[second, first]
+        assert as_first + as_second == schedule.games_per_pair
+        assert abs(as_first - as_second) <= 1
     assert sum(games.values()) == schedule.total
 
 

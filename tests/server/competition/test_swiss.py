@@ -1,4 +1,4 @@
-"""Swiss tournaments."""
+"""Pairings of Swiss tournaments, compared with an exhaustive search, NetworkX and an engine of the Dutch system."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 CHANCES = st.builds(Chance, SEEDS, st.sampled_from([0.0, 0.2, 1.0]))
 
 Costs = tuple[int, float]
-"""The costs of a round: the points of the entry with the bye, above the lowest; the sum of differences in points."""
+"""Costs of a round: points of the entry with the bye above the lowest points, and the sum of differences in points."""
 
 
 def costs(field: Field, wave: PairingBatch) -> Costs:
@@ -40,10 +40,10 @@ def costs(field: Field, wave: PairingBatch) -> Costs:
 
 
 def all_costs(field: Field) -> Iterator[Costs]:
-    """The least cost of all allowed pairings, found by trying all."""
-    points = points_of(field)
+    """Yield the costs of all allowed pairings."""
+    points = scores(field)
     met = {frozenset(encounter[1:3]) for encounter in field.played}
-    rested = {entry for _, entry in field.byes}
+    had_bye = {entry for _, entry in field.byes}
     active = [entry for entry in range(field.entries) if entry not in field.withdrawn]
     lowest = min(points[entry] for entry in active)
 
@@ -59,7 +59,7 @@ def all_costs(field: Field) -> Iterator[Costs]:
 
     if len(active) % 2:
         for bye in active:
-            if bye not in rested:
+            if bye not in had_bye:
                 rest = pairings([entry for entry in active if entry != bye])
                 yield from ((round(2 * (points[bye] - lowest)), gaps) for gaps in rest)
     else:
@@ -69,7 +69,7 @@ def all_costs(field: Field) -> Iterator[Costs]:
 @pytest.mark.long
 @settings(deadline=None)
 @given(ENTRIES, CHANCES, st.data())
-def test_nobody_meets_or_sits_out_twice(entries: int, chance: Chance, data: st.DataObject) -> None:
+def test_no_pair_meets_twice_and_no_entry_has_two_byes(entries: int, chance: Chance, data: st.DataObject) -> None:
     rounds = data.draw(st.integers(1, most_rounds(entries)))
     begin = Field(entries, rounds=rounds, seed=chance.seed)
     *waves, (end, last) = waves_of(SWISS.next_wave, begin, chance)
@@ -98,7 +98,7 @@ def test_withdrawn_entries_are_not_paired_and_others_meet_once(entries: int, see
 @settings(deadline=None)
 @given(st.integers(2, 9), CHANCES)
 def test_differences_in_points_are_the_smallest_of_all_pairings(entries: int, chance: Chance) -> None:
-    # As many rounds as half the seats: none has to leave anything for the rounds after it.
+    # With so few rounds, no round must save pairings for later rounds.
     rounds = max(1, (entries + 1) // 4)
     for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
         if wave is not None:
@@ -117,42 +117,42 @@ def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int
 @pytest.mark.long
 @examples(10)
 @given(st.integers(13, 40), CHANCES)
-def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Chance) -> None:
+def test_pairings_are_as_good_as_those_of_networkx(entries: int, chance: Chance) -> None:
     import networkx
 
-    # The yardstick looks at all pairs; ours only at those that a proof leaves.
+    # NetworkX looks at all pairs, but our search only at pairs with similar points.
     rounds = (entries + 1) // 2
     for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
         if wave is None:
             continue
         points = points_of(field)
         met = {frozenset(encounter[1:3]) for encounter in field.played}
-        rested = {entry for _, entry in field.byes}
+        had_bye = {entry for _, entry in field.byes}
         graph: networkx.Graph[int] = networkx.Graph()
         for one in range(entries):
             for other in range(one):
                 if frozenset((one, other)) not in met:
                     graph.add_edge(one, other, weight=-round(2 * abs(points[one] - points[other])))
-            if entries % 2 and one not in rested:
+            if entries % 2 and one not in had_bye:
                 graph.add_edge(one, -1, weight=-round(2 * points[one]) * 10**6)
-        least = networkx.max_weight_matching(graph, maxcardinality=True)
-        weight = sum(graph.edges[pair]["weight"] for pair in least)
-        ours = -round(2 * costs(field, wave)[1]) - sum(round(2 * points[entry]) * 10**6 for entry in wave.byes)
-        assert ours == weight
+        best_matching = networkx.max_weight_matching(graph, maxcardinality=True)
+        weight = sum(graph.edges[pair]["weight"] for pair in best_matching)
+        own_weight = -round(2 * costs(field, wave)[1]) - sum(round(2 * points[entry]) * 10**6 for entry in wave.byes)
+        assert own_weight == weight
 
 
 def tournament_report(field: Field, done: int) -> ParsedTrf:
-    """The field in FIDE's report file: an encounter is a game in which the first mover has White."""
+    """Return the field as a FIDE report file, in which an encounter is a game whose first mover has White."""
     results: list[list[RoundResult]] = [[] for _ in range(field.entries)]
     tokens = {2.0: ResultToken.WIN, 1.0: ResultToken.DRAW, 0.0: ResultToken.LOSS}
     for number in range(1, done + 1):
         for encounter in field.played:
             if encounter.round == number:
-                for entry, other, colour, won in (
+                for entry, other, colour, points_won in (
                     (encounter.first, encounter.second, ColorToken.WHITE, encounter.first_points),
                     (encounter.second, encounter.first, ColorToken.BLACK, encounter.second_points),
                 ):
-                    results[entry].append(RoundResult(id=other + 1, color=colour, result=tokens[won]))
+                    results[entry].append(RoundResult(id=other + 1, color=colour, result=tokens[points_won]))
         for bye_round, entry in field.byes:
             if bye_round == number:
                 bye = ResultToken.PAIRING_ALLOCATED_BYE
@@ -169,7 +169,7 @@ def tournament_report(field: Field, done: int) -> ParsedTrf:
             )
             for entry in range(field.entries)
         ],
-        # One more than there are: no special rules of the last round.
+        # One round more than are played, because the last round has special rules.
         x_section=XSection(number_of_rounds=done + 2),
     )
     report.validate_contents()
@@ -189,12 +189,12 @@ def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: in
     for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
         if wave is None:
             continue
-        theirs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
+        dutch_pairs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
         dutch = PairingBatch(
             wave.round,
-            tuple(Encounter(pair.white - 1, pair.black - 1) for pair in theirs if pair.black),
+            tuple(Encounter(pair.white - 1, pair.black - 1) for pair in dutch_pairs if pair.black),
             2,
-            tuple(pair.white - 1 for pair in theirs if not pair.black),
+            tuple(pair.white - 1 for pair in dutch_pairs if not pair.black),
         )
         assert costs(field, wave) <= costs(field, dutch)
         compared += 1
@@ -210,7 +210,7 @@ def test_first_round_has_the_upper_half_against_the_lower() -> None:
 
 @settings(deadline=None)
 @given(ENTRIES, CHANCES)
-def test_whoever_began_fewer_encounters_begins(entries: int, chance: Chance) -> None:
+def test_entry_that_moved_first_less_often_moves_first(entries: int, chance: Chance) -> None:
     for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=chance.seed), chance):
         balance = Counter(encounter.first for encounter in field.played)
         balance.subtract(encounter.second for encounter in field.played)
@@ -219,9 +219,9 @@ def test_whoever_began_fewer_encounters_begins(entries: int, chance: Chance) -> 
 
 
 def test_same_field_gives_the_same_wave_and_another_seed_other_sides() -> None:
-    field, other = Field(16, seed=1), [Field(16, seed=seed) for seed in range(8)]
+    field, other_fields = Field(16, seed=1), [Field(16, seed=seed) for seed in range(8)]
     assert SWISS.next_wave(field) == SWISS.next_wave(field)
-    assert len({SWISS.next_wave(now) for now in other}) == 2
+    assert len({SWISS.next_wave(field_of_seed) for field_of_seed in other_fields}) == 2
 
 
 def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
@@ -231,7 +231,7 @@ def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
     assert final_order(field) == [2, 0, 1]
 
 
-def test_buchholz_parts_those_of_equal_points() -> None:
+def test_buchholz_breaks_ties_of_points() -> None:
     played = [
         PlayedEncounter(1, 0, 1, 2, 0, 2),
         PlayedEncounter(1, 2, 3, 2, 0, 2),
@@ -244,25 +244,25 @@ def test_buchholz_parts_those_of_equal_points() -> None:
     assert final_order(field) == [0, 2, 3, 1]
 
 
-def test_one_who_is_left_meets_nobody() -> None:
+def test_a_single_remaining_entry_is_not_paired() -> None:
     assert SWISS.next_wave(Field(4, withdrawn={0: 1, 1: 1, 3: 1}, rounds=2)) is None
 
 
-def test_tournament_ends_when_all_who_are_left_have_met() -> None:
+def test_tournament_ends_when_all_remaining_entries_have_met() -> None:
     played = [PlayedEncounter(1, 0, 1, 2, 0, 2), PlayedEncounter(1, 2, 3, 2, 0, 2)]
     assert SWISS.next_wave(Field(4, withdrawn={2: 1, 3: 1}, played=played, rounds=3)) is None
 
 
 @pytest.mark.parametrize(
-    "entries, rounds, may",
+    "entries, rounds, has_caution",
     [(12, 11, False), (13, 7, False), (13, 8, True), (14, 8, True), (40, 20, False), (40, 21, True)],
 )
-def test_whether_all_rounds_can_be_promised_is_known_beforehand(entries: int, rounds: int, may: bool) -> None:
-    assert bool(SWISS.caution(entries, TournamentSettings(rounds=rounds))) == may
+def test_caution_says_if_rounds_may_be_impossible(entries: int, rounds: int, has_caution: bool) -> None:
+    assert bool(SWISS.caution(entries, TournamentSettings(rounds=rounds))) == has_caution
 
 
 @pytest.mark.parametrize("entries, rounds", [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (200, 8)])
-def test_usual_number_of_rounds_leaves_one_without_a_loss(entries: int, rounds: int) -> None:
+def test_usual_number_of_rounds_leaves_one_entry_without_a_loss(entries: int, rounds: int) -> None:
     assert usual_rounds(entries) == rounds
 
 
@@ -283,10 +283,10 @@ def test_rounds_that_can_be_played_are_not_refused(entries: int, rounds: int) ->
     SWISS.check_entries(entries, TournamentSettings(rounds=rounds))
 
 
-def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
-    # Some are gone after the first of seven rounds. Where six are left, four of them have met one another in it: each
-    # of those has four to meet, so four rounds follow.
-    def played_out(withdrawn: frozenset[int]) -> int:
+def test_all_rounds_that_are_possible_after_withdrawals_are_played() -> None:
+    # Some of eight entries are withdrawn after the first of seven rounds. If six are left, four of them met one another
+    # in that round. Each of these has four opponents left, so four more rounds follow.
+    def rounds_played(withdrawn: frozenset[int]) -> int:
         begin = Field(
             8,
             withdrawn=dict.fromkeys(withdrawn, 1),
@@ -296,6 +296,6 @@ def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
         *_, (end, _) = waves_of(SWISS.next_wave, begin, Chance(1))
         return max(encounter.round for encounter in end.played)
 
-    assert played_out(frozenset()) == 7
-    assert played_out(frozenset({7})) == 7
-    assert played_out(frozenset({6, 7})) == 5
+    assert rounds_played(frozenset()) == 7
+    assert rounds_played(frozenset({7})) == 7
+    assert rounds_played(frozenset({6, 7})) == 5

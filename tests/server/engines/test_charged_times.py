@@ -42,8 +42,8 @@ class Slow(Bot):
 
 
 @asynccontextmanager
-async def stalled(seconds: float, times: int, begins: Callable[[], object]) -> AsyncIterator[None]:
-    """Stop the event loop that often for so long, once `begins` is true."""
+async def stalled_loop(seconds: float, times: int, begins: Callable[[], object]) -> AsyncIterator[None]:
+    """Block the event loop `times` times for `seconds`, once `begins` is true."""
 
     async def stop() -> None:
         await wait_until(begins)
@@ -72,14 +72,14 @@ def specs(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("kind", ["gomocup", "gtp", "lines", "py"])
 async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: Path, kind: str) -> None:
     field = Field(tmp_path, Locking.OFF)
-    async with stalled(STALL_SECONDS, 100, lambda: field.sessions):
+    async with stalled_loop(STALL_SECONDS, 100, lambda: field.sessions):
         await field.play(specs(tmp_path)[kind], "first-free", games=1, variant="mnk:5,5,5", time="30/move",
                          children=TIMES, keep_times=True)  # fmt: skip
     (game,) = field.games
-    taken = game.times_us[game.second == "slow" :: 2]
-    assert len(taken) >= 5
-    assert min(taken) >= THINKING_US - TICK_US
-    assert median(taken) < STALL_SECONDS * 1_000_000 / 2
+    times_us = game.times_us[game.second == "slow" :: 2]
+    assert len(times_us) >= 5
+    assert min(times_us) >= THINKING_US - TICK_US
+    assert median(times_us) < STALL_SECONDS * 1_000_000 / 2
 
 
 @pytest.mark.parametrize("kind", ["gomocup", "lines"])
@@ -102,24 +102,24 @@ async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
         "gomocup": f"slow=gomocup:{python} {PROGRAMS}/odd_engine.py {engine}",
         "lines": f"slow=lines{{variants=mnk}}:{python} {tmp_path}/lines.py {engine}",
     }[kind]
-    async with stalled(stall, 1, asked.exists):
+    async with stalled_loop(stall, 1, asked.exists):
         await field.play(slow, "first-free", games=1, variant="mnk:5,5,5", time="1/move", children=TIMES,
                          keep_times=True)  # fmt: skip
     (game,) = field.games
-    taken = game.times_us[game.second == "slow" :: 2]
+    times_us = game.times_us[game.second == "slow" :: 2]
     assert game.termination == ending
-    assert taken[0] >= min(thinking, stall) * 1_000_000 - TICK_US
-    assert len(taken) == 1 or ending == "line"
+    assert times_us[0] >= min(thinking, stall) * 1_000_000 - TICK_US
+    assert len(times_us) == 1 or ending == "line"
 
 
 async def test_ten_thousand_messages_cost_an_engine_little_of_its_clock(tmp_path: Path) -> None:
     field = Field(tmp_path, Locking.OFF)
     engine = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), "chatter=10000"])
-    used = time.process_time()
+    processor_seconds = time.process_time()
     await field.play(f"chatty=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="30/move",
                      children=TIMES, keep_times=True)  # fmt: skip
-    used = time.process_time() - used
+    processor_seconds = time.process_time() - processor_seconds
     (game,) = field.games
     moves = len(game.moves[game.second == "chatty" :: 2])
     assert moves >= 5
-    assert used / moves < 0.1  # 17 us for each message are 0.17 s
+    assert processor_seconds / moves < 0.1  # 17 us for each of 10,000 messages would be 0.17 s a move

@@ -1,4 +1,4 @@
-"""Engines that lose words of a line that comes right after their move: they lose no game by that, and nobody waits.
+"""Engines that lose words of a line that comes directly after their move: they lose no game and cause no waiting.
 
 `tests/support/children/deaf_engine.py` is such an engine; `NOUGHTS_DEAF_GAMES=200` plays as many games as a long run.
 """
@@ -17,7 +17,7 @@ from noughts_server.launching.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field
 
 GAMES = int(os.environ.get("NOUGHTS_DEAF_GAMES", "6"))
-# A busy machine takes 0.2 s for a move of any engine now and then.
+# On a busy machine, a move of any engine sometimes takes 0.2 s.
 TIME = "0.2/move" if "NOUGHTS_DEAF_GAMES" in os.environ else "3/move"
 TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2)
 ON_THE_BOARD = {"line", "board_full"}
@@ -34,9 +34,11 @@ def field(tmp_path: Path) -> Field:
 
 
 def lines_of(log: Path) -> list[tuple[Any, ...]]:
-    """All messages of all games, in order of time; those of one moment as they were written."""
-    split = (line.split(maxsplit=3) for path in log.iterdir() for line in path.read_text().splitlines())
-    return sorted(((float(at), who, how, *text) for at, who, how, *text in split), key=lambda line: line[0])
+    """Return all lines of all logs in order of time: (seconds, bot, direction, text)."""
+    fields = (line.split(maxsplit=3) for path in log.iterdir() for line in path.read_text().splitlines())
+    return sorted(
+        ((float(seconds), bot, direction, *text) for seconds, bot, direction, *text in fields), key=lambda line: line[0]
+    )
 
 
 def longest_wait(log: Path) -> float:
@@ -55,45 +57,46 @@ async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits:
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
     assert len(field.games) == GAMES
     assert not outcome.faults
-    # An engine that is not asked again waits for the end of its time.
+    # Without a repeated question, the engine would wait until its time is over.
     assert longest_wait(log) < 3.0
     assert any(note.startswith("deaf lost words of commands that came directly after its move") for note in field.said)
 
 
-async def test_a_question_that_was_missed_is_put_again_with_the_whole_board(field: Field, tmp_path: Path) -> None:
+async def test_a_missed_question_is_repeated_with_the_whole_board(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "said"
     await field.play(engine("deaf"), engine("odd"), games=2, variant="mnk:7,7,5", time="1/move", log=log)
-    said = [(direction, *text) for _, label, direction, *text in lines_of(log) if label == "deaf"]
-    again = next(index for index, (direction, *_) in enumerate(said) if direction == "#")
-    question = next(text for direction, text in reversed(said[:again]) if direction == "<")
-    assert said[again - 1] == (">", f"ERROR Unknown command: {question.removeprefix('TURN ')}")
-    assert said[again] == ("#", "asked again, after 2 ms from now on")
-    repeated = [text for _, text in said[again + 1 : said.index(("<", "DONE"), again) + 1]]
+    messages = [(direction, *text) for _, label, direction, *text in lines_of(log) if label == "deaf"]
+    repeat_index = next(index for index, (direction, *_) in enumerate(messages) if direction == "#")
+    question = next(text for direction, text in reversed(messages[:repeat_index]) if direction == "<")
+    assert messages[repeat_index - 1] == (">", f"ERROR Unknown command: {question.removeprefix('TURN ')}")
+    assert messages[repeat_index] == ("#", "asked again, after 2 ms from now on")
+    repeated = [text for _, text in messages[repeat_index + 1 : messages.index(("<", "DONE"), repeat_index) + 1]]
     assert repeated[:2] == ["INFO time_left 2147483647", "BOARD"]
     assert repeated[-2:] == [f"{question.removeprefix('TURN ')},2", "DONE"]
 
 
 @pytest.mark.parametrize("habits, repeats, clock", [("busy=1", 1, "5/move"), ("busy=3", 3, "60+0")])
-async def test_a_question_is_put_again_up_to_three_times(
+async def test_a_question_is_repeated_up_to_three_times(
     field: Field, tmp_path: Path, habits: str, repeats: int, clock: str
 ) -> None:
     log = tmp_path / "said"
     outcome = await field.play(engine("deaf", habits), engine("odd"), games=2, variant="mnk:7,7,5", time=clock, log=log)
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
     lines = [line for line in lines_of(log) if line[1] == "deaf"]
-    asked = sum(direction == "<" and text[0].startswith("INFO time_left") for _, _, direction, *text in lines)
+    questions = sum(direction == "<" and text[0].startswith("INFO time_left") for _, _, direction, *text in lines)
     moves = sum(direction == ">" and text[0][0].isdigit() for _, _, direction, *text in lines)
-    assert asked - 2 * repeats * moves // 2 == moves + 1  # one more with the terms
+    # Each second question is repeated; one more `time_left` comes with the settings of the game.
+    assert questions - 2 * repeats * moves // 2 == moves + 1
 
 
-async def test_what_an_engine_answers_to_a_fourth_refusal_is_for_its_clock(field: Field, tmp_path: Path) -> None:
+async def test_after_a_fourth_refusal_the_clock_runs_on(field: Field, tmp_path: Path) -> None:
     outcome = await field.play(engine("deaf", "busy=9"), engine("odd"), games=1, variant="mnk:7,7,5", time="2/move")
     assert {game.termination for game in field.games} == {"timeout"}
     assert [fault.bot for fault in outcome.faults if fault.games] == ["deaf"]
 
 
 @pytest.mark.parametrize("habits, options", [("anyway", ""), ("anyway=0.02", "{restart=on}")])
-async def test_an_engine_that_answers_in_spite_of_its_error_is_not_asked_twice(
+async def test_an_engine_that_answers_despite_its_error_is_asked_once(
     field: Field, tmp_path: Path, habits: str, options: str
 ) -> None:
     log = tmp_path / "said"
@@ -105,13 +108,13 @@ async def test_an_engine_that_answers_in_spite_of_its_error_is_not_asked_twice(
     assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once in each seat
 
 
-async def test_the_pause_is_on_no_clock(field: Field, tmp_path: Path) -> None:
+async def test_the_pause_is_not_charged_to_any_clock(field: Field, tmp_path: Path) -> None:
     await field.play(
         engine("deaf", options="{settle=400ms}"), engine("odd"), games=1, variant="mnk:7,7,5", time="1/move",
         children=TIMES, keep_times=True,
     )  # fmt: skip
-    taken = sorted(us for game in field.games for us in game.times_us[game.first != "deaf" :: 2])
-    assert taken[len(taken) // 2] < 400_000
+    times_us = sorted(us for game in field.games for us in game.times_us[game.first != "deaf" :: 2])
+    assert times_us[len(times_us) // 2] < 400_000
     assert not any("lost words" in note for note in field.said)
 
 
@@ -124,7 +127,7 @@ async def test_a_game_lost_on_time_is_followed_by_the_next_at_once(field: Field,
     assert longest_wait(log) < 2.0
 
 
-async def test_a_pause_of_its_own_accuses_no_engine_that_is_slow(field: Field) -> None:
+async def test_with_a_chosen_pause_a_slow_engine_is_not_reported_as_deaf(field: Field) -> None:
     slow = engine("odd", "silent at=2", "{settle=5ms}")
     await field.play(slow, "random", games=2, variant="mnk:7,7,5", time="0.2/move", children=TIMES)
     assert [game.termination for game in field.games] == ["timeout"] * 2

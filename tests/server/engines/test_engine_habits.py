@@ -1,6 +1,6 @@
-"""Ill-mannered engines, which exist: none of them loses a game by its manners, and none is charged for what we do.
+"""Engines with odd habits that real engines have: none loses a game by them or is charged for our own work.
 
-Every engine here is a process behind the real protocol, and `tests/support/children/odd_engine.py` says how it behaves.
+Every engine here is a process that speaks the real protocol; `tests/support/children/odd_engine.py` explains its habits.
 """
 
 import json
@@ -30,8 +30,8 @@ def engine(habits: str = "", label: str = "odd", options: str = "") -> str:
     return f"{label}=gomocup{options}:{command}"
 
 
-def told(log: Path) -> list[str]:
-    """The messages to the engine, except for the folder, which differs each time."""
+def commands_in(log: Path) -> list[str]:
+    """Return the commands to the engine from its log, without the folder, which differs each time."""
     return [line for line in log.read_text().splitlines() if not line.startswith("INFO folder")]
 
 
@@ -40,8 +40,8 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path, Locking.OFF)
 
 
-async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "3/move") -> None:
-    """It plays against a bot of good manners at 3 s a move, two games at once, and each game ends on the board."""
+async def check_plays(field: Field, habits: str, *, games: int = 6, time: str = "3/move") -> None:
+    """Play games against `random`, two at once, and check that each game ends on the board."""
     outcome = await field.play(
         engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=TIMES
     )
@@ -86,11 +86,11 @@ async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str =
     ],
 )
 async def test_an_engine_that(field: Field, habits: str) -> None:
-    await assert_plays(field, habits)
+    await check_plays(field, habits)
 
 
 async def test_an_engine_with_several_manners_at_once_plays_without_a_clock(field: Field) -> None:
-    await assert_plays(field, "wordy ending=cr complain suggest messages=10 long=100000 stderr", time="none")
+    await check_plays(field, "wordy ending=cr complain suggest messages=10 long=100000 stderr", time="none")
 
 
 async def test_restart_on_is_a_process_for_each_game(field: Field, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_restart_on_is_a_process_for_each_game(field: Field, tmp_path: Pat
     assert len(pids.read_text().split()) in (4, 5)  # another is made ready while the last game ends
 
 
-async def test_one_process_plays_all_games_where_it_restarts(field: Field, tmp_path: Path) -> None:
+async def test_an_engine_that_knows_restart_plays_all_games_in_one_process(field: Field, tmp_path: Path) -> None:
     pids = tmp_path / "engines"
     await field.play(engine(f"pid={pids} deaf-once"), "random", games=4, variant="mnk:7,7,5", children=TIMES)
     assert len(pids.read_text().split()) == 1
@@ -116,7 +116,7 @@ async def test_restart_off_is_a_crash_of_an_engine_that_refuses_it(field: Field)
     ]
 
 
-async def test_a_board_that_is_refused_is_known_before_the_first_game(field: Field) -> None:
+async def test_a_refused_board_is_reported_before_the_first_game(field: Field) -> None:
     with pytest.raises(LocalError, match=r"odd: got an engine that answers START 15 with 'ERROR message .*expected OK"):
         await field.play(engine("refuse-size=15"), "random", variant="gomoku", children=TIMES)
 
@@ -145,18 +145,18 @@ async def test_other_lines_about_the_terms_do_not_refuse_a_rule(field: Field, sa
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "mnk:8,8,4", "connect4"])
-async def test_games_that_no_engine_knows_are_refused_before_they_begin(field: Field, variant: str) -> None:
+async def test_variants_outside_the_protocol_are_refused_at_the_start(field: Field, variant: str) -> None:
     with pytest.raises(LocalError, match="expected five in a row on a flat board"):
         await field.play(engine(), "random", variant=variant, children=TIMES)
 
 
-async def test_what_an_engine_is_told(field: Field, tmp_path: Path) -> None:
+async def test_commands_of_a_game(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "log"
     await field.play(
         engine(f"log={log}", options="{threads=2,depth=9,nodes=5000,memory=100,info.evaluate=1}"),
         "first-free", games=2, variant="gomoku", time="60+0", children=TIMES,
     )  # fmt: skip
-    first, *rest = told(log)
+    first, *rest = commands_in(log)
     assert first == "START 15"
     infos = rest[: rest.index("ABOUT")]
     assert infos == [
@@ -164,25 +164,25 @@ async def test_what_an_engine_is_told(field: Field, tmp_path: Path) -> None:
         "INFO rule 0", "INFO time_left 60000", "INFO thread_num 2", "INFO max_depth 9", "INFO max_node 5000",
         "INFO evaluate 1",
     ]  # fmt: skip
-    played = rest[len(infos) + 1 :]
-    assert played[:2] == ["INFO time_left 60000", "BEGIN"]
-    assert played[3].startswith("TURN ")
-    assert played.count("RESTART") == 1
-    assert played[-1] == "END"
+    commands_of_games = rest[len(infos) + 1 :]
+    assert commands_of_games[:2] == ["INFO time_left 60000", "BEGIN"]
+    assert commands_of_games[3].startswith("TURN ")
+    assert commands_of_games.count("RESTART") == 1
+    assert commands_of_games[-1] == "END"
 
 
-async def test_a_bank_and_the_limit_of_a_turn_are_told_together(field: Field, tmp_path: Path) -> None:
+async def test_base_time_and_limit_of_a_move_are_sent_together(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "log"
     await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:7,7,5", time="180/30+0", children=TIMES)
-    lines = told(log)
+    lines = commands_in(log)
     assert lines[1:3] == ["INFO timeout_turn 30000", "INFO timeout_match 180000"]
     assert "INFO time_left 180000" in lines
 
 
-async def test_without_a_clock_the_time_that_is_left_has_no_end(field: Field, tmp_path: Path) -> None:
+async def test_without_a_clock_the_time_left_is_the_largest_number(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "log"
     await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:9,6,5", children=TIMES)
-    lines = told(log)
+    lines = commands_in(log)
     assert lines[0] == "RECTSTART 9,6"
     assert lines[1:7] == [
         "INFO timeout_match 0", "INFO max_memory 367001600", "INFO game_type 2", "INFO rule 0",
@@ -198,13 +198,13 @@ async def test_board_on_shows_the_whole_board_with_every_question(field: Field, 
     await field.play(
         engine(f"log={log}", options="{board=on}"), "first-free", games=1, variant="mnk:7,7,5", children=TIMES
     )
-    lines = told(log)
+    lines = commands_in(log)
     assert not any(line.startswith("TURN") for line in lines)
     second = lines.index("BOARD")
     assert lines[second : second + 4] == ["BOARD", "0,0,1", "1,0,2", "DONE"]
 
 
-async def test_its_folder_is_its_own_or_that_of_its_program(field: Field, tmp_path: Path) -> None:
+async def test_engine_runs_in_an_own_folder_or_in_that_of_its_program(field: Field, tmp_path: Path) -> None:
     script = tmp_path / "home" / "where.py"
     script.parent.mkdir()
     source = (PROGRAMS / "odd_engine.py").read_text()
@@ -218,7 +218,7 @@ async def test_its_folder_is_its_own_or_that_of_its_program(field: Field, tmp_pa
     assert Path(own).name == "1" or "noughts-children-" in own
 
 
-async def test_many_at_once_are_as_many_processes(field: Field, tmp_path: Path) -> None:
+async def test_concurrent_games_use_as_many_processes(field: Field, tmp_path: Path) -> None:
     pids = tmp_path / "engines"
     await field.play(engine(f"pid={pids} think=0.01"), "random", games=8, concurrency=4, variant="mnk:7,7,5",
                      children=TIMES, processes=4)  # fmt: skip
@@ -227,36 +227,36 @@ async def test_many_at_once_are_as_many_processes(field: Field, tmp_path: Path) 
     assert not any(psutil.pid_exists(int(pid)) for pid in running)
 
 
-async def test_the_time_of_a_move_is_the_engines_own(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_engines_own_time_is_charged(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Stalls, "within", lambda *_: 0)  # a busy machine halts us, which is credited
     await field.play(engine("think=0.05"), engine("think=0.05", "two"), games=2, variant="mnk:7,7,5", time="10/move",
                      children=TIMES, keep_times=True)  # fmt: skip
-    taken = sorted(us for game in field.games for us in game.times_us)
-    assert len(taken) >= 18
+    times_us = sorted(us for game in field.games for us in game.times_us)
+    assert len(times_us) >= 18
     # A busy machine makes some times longer. It can also stop us between a question and the look at the clock.
-    assert taken[len(taken) // 2] >= 50_000
-    assert taken[0] < 50_000 + HALF_MARGIN_MS * 1000
+    assert times_us[len(times_us) // 2] >= 50_000
+    assert times_us[0] < 50_000 + HALF_MARGIN_MS * 1000
 
 
-async def test_all_that_is_said_is_kept_with_times_a_file_for_each_game(field: Field, tmp_path: Path) -> None:
+async def test_all_messages_are_logged_with_times_in_a_file_for_each_game(field: Field, tmp_path: Path) -> None:
     log, messages = tmp_path / "said", tmp_path / "messages.jsonl"
     await field.play(engine("raw"), engine("", "two"), games=3, variant="mnk:7,7,5", children=TIMES, log=log,
                      messages=messages)  # fmt: skip
     assert sorted(path.name for path in log.iterdir()) == ["000001.log", "000002.log", "000003.log"]
-    written = (log / "000001.log").read_bytes().decode()
-    lines = [line.split(maxsplit=3) for line in written.split("\n") if line]
-    said = [(label, direction, text) for _, label, direction, text in lines]
-    assert next(text for label, direction, text in said if (label, direction) == ("odd", "<")) == "START 7"
-    assert ("odd", "<", "BEGIN") in said
-    moves = [text for label, direction, text in said if direction == ">" and "," in text and "=" not in text]
+    log_text = (log / "000001.log").read_bytes().decode()
+    lines = [line.split(maxsplit=3) for line in log_text.split("\n") if line]
+    commands = [(label, direction, text) for _, label, direction, text in lines]
+    assert next(text for label, direction, text in commands if (label, direction) == ("odd", "<")) == "START 7"
+    assert ("odd", "<", "BEGIN") in commands
+    moves = [text for label, direction, text in commands if direction == ">" and "," in text and "=" not in text]
     assert moves == [f"{cell % 7},{cell // 7}" for cell in field.games[0].moves]
     times = [float(line[0]) for line in lines if line[1] == "odd"]
     assert times == sorted(times)
-    told_of = [json.loads(line) for line in messages.read_text().splitlines()]
-    assert told_of[0] == {"game": 1, "ply": 0, "bot": "odd", "line": "MESSAGE depth \r eval 12"}
+    message_lines = [json.loads(line) for line in messages.read_text().splitlines()]
+    assert message_lines[0] == {"game": 1, "ply": 0, "bot": "odd", "line": "MESSAGE depth \r eval 12"}
 
 
-async def test_the_logs_of_an_earlier_run_are_not_written_into(field: Field, tmp_path: Path) -> None:
+async def test_logs_of_an_earlier_run_are_not_overwritten(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "said"
     await field.play(engine(), "random", games=1, variant="mnk:7,7,5", children=TIMES, log=log)
     before = (log / "000001.log").read_bytes()
@@ -267,7 +267,7 @@ async def test_the_logs_of_an_earlier_run_are_not_written_into(field: Field, tmp
 
 
 @pytest.mark.parametrize("callback, habits", [("moved", ""), ("_look", "think=2")])
-async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
+async def test_an_internal_error_in_a_callback_ends_the_run(
     field: Field, monkeypatch: pytest.MonkeyPatch, callback: str, habits: str
 ) -> None:
     def fail(*arguments: object) -> None:
@@ -275,7 +275,7 @@ async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
 
     monkeypatch.setattr(EngineConnection, callback, fail)
     with pytest.raises(ArithmeticError, match="ours"):
-        # It is looked at the clock of one that thinks longer than it may.
+        # An engine that exceeds its time makes the loop check the clock.
         await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
 
 
@@ -293,7 +293,7 @@ def test_scores_and_depths_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path
         assert thoughts == {str(2 * move + (not first)): {"depth": begin + move} for move in range(len(own))}
 
 
-async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> None:
+async def test_games_do_not_depend_on_the_number_of_processes(field: Field) -> None:
     games = []
     for concurrency, processes in ((1, 1), (4, 2), (4, 4)):
         await field.play(engine(), "random", engine("wordy", "two"), games=4, variant="mnk:7,7,5", children=TIMES,
@@ -310,10 +310,10 @@ async def test_an_engine_agrees_on_openings_by_swap2board(field: Field, tmp_path
         f"engine=gomocup{{swap2={swap2}}}:{command}", "random", games=4, variant="gomoku+swap2", children=TIMES, log=log
     )
     assert {game.termination for game in field.games} == {"line"}
-    said = "\n".join(path.read_text() for path in log.iterdir())
-    assert said.count("engine < SWAP2BOARD") >= 4  # at least once a game: who does not open chooses
-    assert "engine < BOARD" in said
-    stones = re.findall(r"SWAP2BOARD\n +[\d.]+ engine < (\d+,\d+\S*)\n", said)
+    log_text = "\n".join(path.read_text() for path in log.iterdir())
+    assert log_text.count("engine < SWAP2BOARD") >= 4  # at least once a game: who does not open chooses
+    assert "engine < BOARD" in log_text
+    stones = re.findall(r"SWAP2BOARD\n +[\d.]+ engine < (\d+,\d+\S*)\n", log_text)
     assert stones
     assert {stone.count(",") for stone in stones} == {2 if swap2 == "colours" else 1}
 
@@ -322,7 +322,7 @@ async def test_an_engine_agrees_on_openings_by_swap2board(field: Field, tmp_path
 @pytest.mark.parametrize(
     "swap2, wants, advice", [("on", "wants-colours", "swap2=colours"), ("colours", "wants-points", "swap2=on")]
 )
-async def test_the_form_of_swap2board_that_an_engine_wants_is_learnt(
+async def test_the_form_of_swap2board_that_an_engine_expects_is_detected(
     field: Field, habit: str, swap2: str, wants: str, advice: str
 ) -> None:
     odd = engine(f"{wants}={habit}", options=f"{{swap2={swap2}}}")
@@ -331,7 +331,7 @@ async def test_the_form_of_swap2board_that_an_engine_wants_is_learnt(
     assert [note for note in field.said if advice in note]
 
 
-async def test_an_engine_that_is_not_asked_has_the_usual_choices_made_for_it(field: Field, tmp_path: Path) -> None:
+async def test_without_swap2board_the_usual_opening_choices_are_made(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "said"
     await field.play(engine(), "random", games=2, variant="gomoku+swap2", children=TIMES, log=log)
     assert {game.termination for game in field.games} == {"line"}
@@ -348,7 +348,7 @@ async def test_a_swap2_answer_off_the_board_is_an_illegal_move(field: Field) -> 
         assert {game.termination for game in field.games} == {"illegal_move", "crashed"}, answer
 
 
-async def test_records_that_cannot_be_written_stop_nobody(field: Field, tmp_path: Path) -> None:
+async def test_logs_that_cannot_be_written_stop_no_game(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "said"
     (log / "000002.log").mkdir(parents=True)
     await field.play(engine(), "random", games=3, variant="mnk:7,7,5", children=TIMES, log=log)
@@ -364,5 +364,5 @@ async def test_an_engine_that_refuses_a_later_start_is_disabled(field: Field, tm
     assert outcome.disabled
 
 
-async def test_messages_about_names_are_no_answer_to_about(field: Field) -> None:
-    await assert_plays(field, "nameless loading=0.6", games=2)
+async def test_messages_are_not_taken_for_the_answer_to_about(field: Field) -> None:
+    await check_plays(field, "nameless loading=0.6", games=2)

@@ -1,4 +1,4 @@
-"""The pipes of a running engine."""
+"""Reading and writing the pipes of a running engine."""
 
 import fcntl
 import shlex
@@ -14,11 +14,11 @@ from noughts_server.launching.launcher import Locking, launching
 from tests.support.loopback import wait_until
 
 IN_A_PIPE = 1 << 14
-"""Bytes that are read at once; each line has more than one."""
+"""Largest number of lines that one read of the pipe can return, because each line has more than one byte."""
 
 
-class Counting:
-    """Counts lines, and takes messages together or one by one."""
+class CountingListener:
+    """A listener that counts lines, and accepts messages together or only one by one."""
 
     def __init__(self, *, together: bool = True) -> None:
         self.lines = self.together = 0
@@ -41,8 +41,8 @@ class Counting:
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_a_talkative_engine_is_heard_at_a_bounded_rate(together: bool) -> None:
-    listener = Counting(together=together)
+async def test_a_talkative_engine_is_read_at_a_limited_rate(together: bool) -> None:
+    listener = CountingListener(together=together)
     cost = 1 if together else _LINE_COST
     command = ChildCommand("exec", shlex.join(["/bin/sh", "-c", "yes MESSAGE of three words"]))
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
@@ -52,15 +52,15 @@ async def test_a_talkative_engine_is_heard_at_a_bounded_rate(together: bool) -> 
         seconds = (microseconds() - began) / 1_000_000
         await process.stop("talked", 0.1)
     assert listener.failures == []
-    heard = listener.lines * _LINE_COST + listener.together
-    assert heard <= _MESSAGES_AT_ONCE + _MESSAGES_A_SECOND * seconds + IN_A_PIPE * cost
+    cost_of_lines = listener.lines * _LINE_COST + listener.together
+    assert cost_of_lines <= _MESSAGES_AT_ONCE + _MESSAGES_A_SECOND * seconds + IN_A_PIPE * cost
     assert seconds >= 0.4
 
 
-async def test_lines_reach_the_listener_in_order_whether_alone_or_together() -> None:
+async def test_lines_reach_the_listener_in_order_alone_or_together() -> None:
     received: list[str] = []
 
-    class Keeping(Counting):
+    class Keeping(CountingListener):
         def said(self, line: str, now: int) -> None:
             received.append(line)
 
@@ -78,7 +78,7 @@ async def test_lines_reach_the_listener_in_order_whether_alone_or_together() -> 
 
 
 async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
-    listener = Counting()
+    listener = CountingListener()
     commands = b"".join(b"%d,%d,1\n" % divmod(number, 60) for number in range(3_600))
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
         started = await launcher.start(ChildCommand("exec", shlex.join(["/bin/sh", "-c", "sleep 0.1; exec cat"])))
@@ -91,8 +91,8 @@ async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
     assert listener.reasons == []
 
 
-async def test_engine_that_reads_nothing_has_ended() -> None:
-    listener = Counting()
+async def test_engine_that_reads_nothing_is_reported_as_ended() -> None:
+    listener = CountingListener()
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
         started = await launcher.start(ChildCommand("exec", "sleep 60"))
         fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)

@@ -1,4 +1,4 @@
-"""Engines where frames are expected: asked one question at a time, and on a server elsewhere."""
+"""Engines behind the frames of the bot protocol: single questions, checks, and games at a remote server."""
 
 import asyncio
 import shlex
@@ -27,24 +27,24 @@ from tests.support.league_server import league_server_at
 TIMES = ChildSettings(start=10.0, stop=0.2, restart=1.0)
 
 
-def odd(habits: str = "", **options: str) -> BotSpec:
+def odd_engine(habits: str = "", **options: str) -> BotSpec:
     command = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), *habits.split()])
     return BotSpec(None, "gomocup", command, options)
 
 
 @asynccontextmanager
-async def asked(habits: str = "") -> AsyncIterator[ChildSession]:
+async def engine_session(habits: str = "") -> AsyncIterator[ChildSession]:
     async with (
         launching(Locking.OFF, lambda note: None) as launcher,
-        child_session(odd(habits), launcher, TIMES, move_seconds=3.0) as session,
+        child_session(odd_engine(habits), launcher, TIMES, move_seconds=3.0) as session,
     ):
         await session.greet()
         yield session
 
 
-async def test_a_game_is_a_conversation_and_a_repeat_shows_the_board(tmp_path: Path) -> None:
+async def test_moves_of_a_game_are_turns_and_a_repeated_question_is_a_board(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    async with asked(f"log={log}") as session:
+    async with engine_session(f"log={log}") as session:
         variant = parse_variant("gomoku")
         game = session.begin(variant, 0, 1, [0, 16])
         assert (await session.ask(game, [0, 16])).cell == 1
@@ -52,17 +52,17 @@ async def test_a_game_is_a_conversation_and_a_repeat_shows_the_board(tmp_path: P
         assert (await session.ask(game, [0, 16])).cell == 1
         await session.end(game, VOID, [0, 16, 1])
         assert (await session.answer(Position.after(variant, [7]))).cell == 0
-    told = log.read_text().splitlines()
+    commands = log.read_text().splitlines()
     board = ["BOARD", "0,0,1", "1,1,2", "DONE"]
-    played = told[told.index("ABOUT") + 1 :]
-    assert played.count("INFO time_left 2147483647") == 4
-    assert [line for line in played if not line.startswith("INFO")] == [
+    commands_of_games = commands[commands.index("ABOUT") + 1 :]
+    assert commands_of_games.count("INFO time_left 2147483647") == 4
+    assert [line for line in commands_of_games if not line.startswith("INFO")] == [
         *board, "TURN 2,1", *board, "RESTART", "TURN 7,0", "END",
     ]  # fmt: skip
 
 
-async def test_a_bot_that_knows_no_such_game_resigns(tmp_path: Path) -> None:
-    async with asked() as session:
+async def test_an_engine_without_the_variant_resigns(tmp_path: Path) -> None:
+    async with engine_session() as session:
         variant = parse_variant("tictactoe")
         game = session.begin(variant, 0, 1, [])
         with pytest.raises(Resign):
@@ -78,8 +78,8 @@ async def test_a_bot_that_knows_no_such_game_resigns(tmp_path: Path) -> None:
         ("instead=my_move_is_h8 at=1", "no answer in time"),
     ],
 )
-async def test_what_is_wrong_is_said(habits: str, got: str) -> None:
-    async with asked(habits) as session:
+async def test_faults_of_an_engine_are_reported(habits: str, got: str) -> None:
+    async with engine_session(habits) as session:
         game = session.begin(parse_variant("gomoku"), 0, 1, [])
         with pytest.raises(BotFault) as fault:
             await session.ask(game, [])
@@ -90,7 +90,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
     pids = tmp_path / "pids"
     events: list[RelayEvent] = []
     async with league_server_at(tmp_path) as league_server:
-        plan = RelayPlan(odd(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
+        plan = RelayPlan(odd_engine(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
         login = Login(league_server.address, league_server.token, name="mine", version="1")
         async with asyncio.TaskGroup() as tasks, league_server.opponent("first-free"):
             playing = tasks.create_task(relay(plan, login, events.append, lambda data: None))
@@ -105,7 +105,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, message",
     [
         ({"restart": "maybe"}, "option restart: got maybe, expected on, off or auto"),
         ({"speed": "9"}, "got option speed, expected one of restart, swap2, board"),
@@ -115,10 +115,10 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
         ({"cwd": "/"}, "option cwd: got /, expected engine or scratch"),
     ],
 )
-def test_options_that_are_wrong_are_said_before_anything_starts(options: dict[str, str], said: str) -> None:
+def test_wrong_options_are_errors_before_the_engine_starts(options: dict[str, str], message: str) -> None:
     with pytest.raises(BotSpecError) as error:
-        engine_command(odd(**options))
-    assert said in str(error.value)
+        engine_command(odd_engine(**options))
+    assert message in str(error.value)
 
 
 def test_a_command_is_a_line_of_a_shell() -> None:
@@ -126,26 +126,28 @@ def test_a_command_is_a_line_of_a_shell() -> None:
         engine_command(BotSpec(None, "gomocup", "engine 'x", {}))
 
 
-async def test_a_check_tells_an_engines_manners_and_which_rules_it_keeps_to() -> None:
+async def test_a_check_reports_habits_and_rules_of_an_engine() -> None:
     habits = "wordy complain nameless deaf-once ignore-rule"
     plan = ConformancePlan(parse_variant("mnk:7,7,5"), games=2, seed=1, move_seconds=5.0, times=TIMES)
     async with launching(Locking.OFF, lambda note: None) as launcher:
-        found = await check(odd(habits), plan, launcher)
-        ours = BotSpec(None, "gomocup", f"{sys.executable} -m noughts_server.cli bot gomocup threats:nodes=2000", {})
-        kept = await probe_rules(ours, launcher, ChildSettings(start=30.0), 30.0)
-    assert not found.faults
-    assert list(found.manners) == [
+        report = await check(odd_engine(habits), plan, launcher)
+        own_engine = BotSpec(
+            None, "gomocup", f"{sys.executable} -m noughts_server.cli bot gomocup threats:nodes=2000", {}
+        )
+        own_rules = await probe_rules(own_engine, launcher, ChildSettings(start=30.0), 30.0)
+    assert not report.faults
+    assert list(report.manners) == [
         "says more than OK",
         "complains about infos, or about ABOUT",
         "does not answer ABOUT",
         "says ERROR or UNKNOWN before a move",
         "refuses RESTART, or misses it",
     ]
-    assert found.rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "ignores it")
-    assert kept == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "keeps it")
+    assert report.rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "ignores it")
+    assert own_rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "keeps it")
 
 
-async def test_a_check_tells_which_rules_an_engine_does_not_know() -> None:
+async def test_a_check_reports_rules_that_an_engine_does_not_know() -> None:
     async with launching(Locking.OFF, lambda note: None) as launcher:
-        rules = await probe_rules(odd("rule=ERROR_unknown_rule"), launcher, TIMES, 5.0)
+        rules = await probe_rules(odd_engine("rule=ERROR_unknown_rule"), launcher, TIMES, 5.0)
     assert rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "does not know it")

@@ -1,4 +1,4 @@
-"""Which core the engines of a game run on, seen at real processes."""
+"""The processor cores on which the engines of a game run, checked with real processes."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ _ENGINE = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flus
 
 @pytest.fixture
 def engines() -> Iterator[list[int]]:
-    """Four engines, each with a process of its own."""
+    """The process ids of four engines, each of which has started another process."""
     with ExitStack() as stack:
         running = []
         for _ in range(4):
@@ -38,7 +38,7 @@ def engines() -> Iterator[list[int]]:
 
 
 def cores_of(process: int) -> list[set[int]]:
-    """The cores of a process and its children."""
+    """Return the allowed cores of a process and of each of its children."""
     with open(f"/proc/{process}/task/{process}/children") as file:
         family = [process, *map(int, file.read().split())]
     return [os.sched_getaffinity(each) for each in family]
@@ -57,12 +57,12 @@ def test_both_engines_of_a_game_and_their_processes_share_a_core(engines: list[i
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="on one core there is nothing to choose")
-def test_an_engine_follows_its_next_opponent_and_stays_where_it_can(engines: list[int]) -> None:
+def test_an_engine_keeps_its_core_if_it_can_and_follows_its_opponent(engines: list[int]) -> None:
     cores = GameCores(2)
     cores.begin(1, engines[0])
     cores.begin(2, engines[1])
     cores.end(1, [])
-    # Its usual core is free again, although the other is first in order.
+    # The engine returns to its usual core, although the other core comes first.
     cores.end(2, [])
     cores.begin(3, engines[1])
     cores.begin(3, engines[0])
@@ -70,21 +70,21 @@ def test_an_engine_follows_its_next_opponent_and_stays_where_it_can(engines: lis
 
 
 def test_the_loop_shares_the_core_of_quick_engines_alone(engines: list[int]) -> None:
-    seen = []
+    cores_of_loop = []
 
     def play() -> None:
         cores = GameCores(1)
         for game, took_us in enumerate((100, 5_000, 100)):
             cores.begin(game, engines[0])
             cores.end(game, [took_us] * 10)
-            seen.append(os.sched_getaffinity(0))
+            cores_of_loop.append(os.sched_getaffinity(0))
         cores.close()
-        seen.append(os.sched_getaffinity(0))
+        cores_of_loop.append(os.sched_getaffinity(0))
 
     thread = threading.Thread(target=play)
     thread.start()
     thread.join()
-    assert seen == [{CORES[0]}, set(CORES), {CORES[0]}, set(CORES)]
+    assert cores_of_loop == [{CORES[0]}, set(CORES), {CORES[0]}, set(CORES)]
 
 
 def test_several_games_of_quick_engines_are_placed_by_the_scheduler(engines: list[int]) -> None:
@@ -133,7 +133,7 @@ def test_an_engine_that_prepares_itself_does_not_count_as_pondering(engines: lis
         assert os.sched_getaffinity(engines[0]) == {CORES[0]}
 
 
-def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
+def test_an_engine_that_has_ended_is_ignored(engines: list[int]) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     GameCores(1).begin(1, ended.pid)
@@ -153,7 +153,7 @@ def test_an_engine_that_has_ended_is_no_error(engines: list[int]) -> None:
         (("random", "first-free"), 1, None, 0),
     ],
 )
-def test_games_have_cores_where_that_helps(
+def test_games_share_cores_only_if_that_helps(
     specs: tuple[str, ...], games: int, affinity: bool | None, at_once: int
 ) -> None:
     settings = TournamentSettings("mnk:9,9,5", games_per_pair=2, concurrency=games)

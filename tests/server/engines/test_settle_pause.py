@@ -12,35 +12,35 @@ def answers_until_change(pause: SettlePause) -> int:
 
 
 def test_pause_grows_with_losses_up_to_20_ms() -> None:
-    pause, grown = SettlePause(None), []
+    pause, pauses_us = SettlePause(None), []
     for _ in range(6):
         pause.lost()
-        grown.append(pause.us)
-    assert grown == [2_000, 4_000, 8_000, 16_000, 20_000, 20_000]
+        pauses_us.append(pause.us)
+    assert pauses_us == [2_000, 4_000, 8_000, 16_000, 20_000, 20_000]
     assert pause.longest_us == 20_000
 
 
 def test_pause_shrinks_while_nothing_is_lost() -> None:
-    pause, shrunk = SettlePause(None), []
+    pause, pauses_us = SettlePause(None), []
     for _ in range(3):
         pause.lost()
     while pause.us:
         answers_until_change(pause)
-        shrunk.append(pause.us)
-    assert shrunk == [4_000, 2_000, 0]
+        pauses_us.append(pause.us)
+    assert pauses_us == [4_000, 2_000, 0]
     assert pause.longest_us == 8_000
     pause.answered()
     assert pause.us == 0
 
 
 def test_engine_that_needs_its_pause_keeps_it_for_longer_each_time() -> None:
-    pause, kept = SettlePause(None), []
+    pause, answers_before_change = SettlePause(None), []
     pause.lost()
     for _ in range(10):
-        kept.append(answers_until_change(pause))
+        answers_before_change.append(answers_until_change(pause))
         pause.lost()
-    assert kept[:4] == [16, 32, 64, 128]
-    assert kept[-1] == 4_096
+    assert answers_before_change[:4] == [16, 32, 64, 128]
+    assert answers_before_change[-1] == 4_096
 
 
 def test_chosen_pause_never_changes() -> None:

@@ -1,4 +1,4 @@
-"""Transcripts of engines."""
+"""The size of an engine's transcript is limited."""
 
 from pathlib import Path
 from types import SimpleNamespace

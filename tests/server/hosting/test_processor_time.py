@@ -1,4 +1,4 @@
-"""The processor time of an owner's bots is counted, whatever the database does meanwhile."""
+"""The processor time of an owner's bots is counted even while the database is busy or being written."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""Submitted programs on disk."""
+"""The cache of submitted programs on disk."""
 
 import hashlib
 import os

@@ -207,7 +207,7 @@ NOT_TEXT = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["a"]).buffers()[:2]
     "foreign_table, message",
     [
         (pa.table({"a": [1]}), "cannot be read (no column 'moves', but a), expected games as"),
-        (game_table(moves=pa.array([["x"]])), "cannot be read (Failed to parse string: 'x' as a scalar of type uint16)"),
+        (game_table(moves=pa.array([["x"]])), "(Failed to parse string: 'x' as a scalar of type uint16)"),
         (game_table(moves=pa.array([[None]])), "got 'moves' that are not a list of cells"),
         (game_table(times_ms=pa.array([[float("nan")]])), "got 'times_ms' that are not a list of times"),
         (game_table(more=["[1]"]), "unsupported operand type"),
