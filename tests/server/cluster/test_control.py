@@ -1,4 +1,4 @@
-"""A server of a cluster, which decides and plays nothing itself, and the bots that it holds."""
+"""A server of a cluster that plays no games itself: scheduled starts, and answers of its bots to referees."""
 
 import asyncio
 from functools import partial
@@ -23,19 +23,19 @@ from tests.support.arena import open_arena
 from tests.support.loopback import wait_until
 
 
-async def test_leading_server_starts_what_another_one_scheduled(tmp_path: Path) -> None:
+async def test_leading_server_starts_a_tournament_that_another_one_scheduled(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "league.sqlite") as arena:
         await arena.tournament(start=False)
         store, bus, changed = arena.store, MemoryBus(), list[int]()
         director = Director(store, RemotePlay(store, bus), look_seconds=0.02)
         with listening(bus, CHANGED, changed.append):
             async with director.directing():
-                await asyncio.sleep(0)  # it has looked, and found nothing
+                await asyncio.sleep(0)  # by now the director has found no scheduled start
                 now = store.now_ms()
                 new = NewTournament("late", joining=Joining(start_at=now + 100))
                 late = await store.write(partial(create_tournament, new=new, owner_id=1, now_ms=now))
                 await wait_until(lambda: changed == [late.id])
-        # Nobody has entered.
+        # The started tournament is cancelled because it has no entries.
         state = await store.read(lambda connection: get_tournament(connection, "late").state)
         assert state is TournamentState.CANCELLED
 
@@ -53,7 +53,7 @@ async def test_bot_that_cannot_start_loses_a_game_of_another_server(tmp_path: Pa
                     tournament=tournament.id, game=[5], ordinal=[1], first=[0], second=[1], ply=[0], move_count=[0]
                 )
                 asks = pb.BotAsks(version=1, starts=[starts], game=[5], ply=[0], cell=[0], spent_us=[1_000])
-                await asyncio.sleep(0)  # it listens
+                await asyncio.sleep(0)  # by now the referee listens to the bus
                 bus.publish(f"{TO_SERVER}:server", pb.ClusterAsks(referee="referee", bots=[asks]))
                 await wait_until(lambda: bool(answers))
         (bot,) = answers[0].bots

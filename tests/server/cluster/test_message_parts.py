@@ -1,4 +1,4 @@
-"""Messages of the bus in parts."""
+"""Splitting of bus messages into parts, and joining them."""
 
 import pytest
 
@@ -13,8 +13,8 @@ def parts(sender: str, serial: int = 1) -> list[tuple[str, bytes]]:
 
 def test_parts_of_several_senders_are_joined_for_each() -> None:
     joined = MessageParts()
-    found = [joined.join(*part) for pair in zip(parts("a"), parts("b"), strict=True) for part in pair]
-    assert [each for each in found if each is not None] == [DATA, DATA]
+    messages = [joined.join(*part) for pair in zip(parts("a"), parts("b"), strict=True) for part in pair]
+    assert [each for each in messages if each is not None] == [DATA, DATA]
 
 
 def test_message_with_a_lost_part_is_dropped_and_the_next_one_arrives() -> None:

@@ -41,7 +41,7 @@ def costs(field: Field, wave: PairingBatch) -> Costs:
 
 def all_costs(field: Field) -> Iterator[Costs]:
     """Yield the costs of all allowed pairings."""
-    points = scores(field)
+    points = points_of(field)
     met = {frozenset(encounter[1:3]) for encounter in field.played}
     had_bye = {entry for _, entry in field.byes}
     active = [entry for entry in range(field.entries) if entry not in field.withdrawn]

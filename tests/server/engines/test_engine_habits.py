@@ -1,6 +1,6 @@
 """Engines with odd habits that real engines have: none loses a game by them or is charged for our own work.
 
-Every engine here is a process that speaks the real protocol; `tests/support/children/odd_engine.py` explains its habits.
+Every engine here is a process that speaks the real protocol. `tests/support/children/odd_engine.py` lists its habits.
 """
 
 import json

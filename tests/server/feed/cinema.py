@@ -1,4 +1,4 @@
-"""A server whose games are watched, and those who watch them."""
+"""A server whose games the test controls, and watchers of its feed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,11 +25,11 @@ from tests.support.databases import make_database
 
 GAME = "tournaments/cup/games/1"
 CUP = "tournaments/cup"
-QUICK = FeedSettings(interval=0.02)
+SHORT_INTERVAL = FeedSettings(interval=0.02)
 
 
 class Gated(Bot):
-    """Plays the first free cell when it is let: the test says when each ply is made."""
+    """Plays the first free cell each time the test releases the gate, so the test decides when plies are made."""
 
     def __init__(self, gate: asyncio.Semaphore) -> None:
         self._gate = gate
@@ -39,8 +39,8 @@ class Gated(Bot):
         return position.free[0]
 
 
-class Watching:
-    """A stream, and the view that its messages add up to."""
+class Watcher:
+    """A stream of the feed, and the view that results from its messages."""
 
     def __init__(self, call: Any) -> None:
         self.call = call
@@ -49,7 +49,7 @@ class Watching:
         self.messages: list[pb.WatchResponse] = []
 
     async def read(self) -> pb.WatchResponse | None:
-        """The next message, applied; None at the end of the stream. Numbers must be without a gap."""
+        """Read the next message and apply it to the view; None at the end. Increments must have no gap."""
         async with asyncio.timeout(20):
             message: Any = await self.call.read()
         if message is grpc.aio.EOF:
@@ -63,21 +63,21 @@ class Watching:
         self.messages.append(message)
         return message
 
-    async def must(self) -> pb.WatchResponse:
-        """The next message, which there is."""
+    async def read_message(self) -> pb.WatchResponse:
+        """Read the next message; fail if the stream has ended."""
         message = await self.read()
         assert message is not None
         return message
 
-    async def to_the_end(self) -> "Watching":
-        """Reads until the server ends the stream with OK."""
+    async def read_to_the_end(self) -> "Watcher":
+        """Read until the server ends the stream with OK."""
         while await self.read() is not None:
             pass
         assert await self.call.code() is grpc.StatusCode.OK
         return self
 
     def plies(self, name: str = GAME) -> list[tuple[int, int]]:
-        """Every (ply, cell) of the game that came as an increment."""
+        """Return (ply, cell) of all plies of the game that came as increments."""
         return [
             (ply.ply, ply.cell) for message in self.messages for ply in message.increments.plies if ply.game == name
         ]
@@ -86,22 +86,22 @@ class Watching:
         return [message.WhichOneof("event") for message in self.messages]
 
 
-class Cinema:
-    """A server, its clients, and those who watch."""
+class WatchedServer:
+    """A server, a client of it, and its feed; bots move when `gate` is released."""
 
     def __init__(self, client: Client, stub: Any) -> None:
         self.client = client
         self.stub = stub
         self.gate = asyncio.Semaphore(0)
 
-    def watch(self, name: str, from_sequence: int = 0, epoch: int = 0) -> Watching:
-        return Watching(self.stub.Watch(pb.WatchRequest(name=name, from_sequence=from_sequence, epoch=epoch)))
+    def watch(self, name: str, from_sequence: int = 0, epoch: int = 0) -> Watcher:
+        return Watcher(self.stub.Watch(pb.WatchRequest(name=name, from_sequence=from_sequence, epoch=epoch)))
 
     @asynccontextmanager
     async def playing(
         self, token: str, *, gated: bool, kind: type[Gated] = Gated, **fields: Any
     ) -> AsyncIterator[None]:
-        """The tournament `cup` of ada and bob, running."""
+        """Log in ada and bob, and start their tournament `cup`; they play while the block runs."""
         async with self.bots(token, gated=gated, kind=kind):
             await self.client.create(token, **fields)
             for name in ("ada", "bob"):
@@ -111,7 +111,7 @@ class Cinema:
 
     @asynccontextmanager
     async def bots(self, token: str, *, gated: bool = True, kind: type[Gated] = Gated) -> AsyncIterator[None]:
-        """Ada and bob, logged in."""
+        """Log in ada and bob, who play while the block runs."""
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             bots = [kind(self.gate) if gated else Random() for _ in range(2)]
@@ -128,15 +128,18 @@ class Cinema:
                     task.cancel()
 
     async def game(self, number: int = 1) -> games_pb2.Game:
+        """Return a stored game of `cup`."""
         request = games_pb2.GetGameRequest(name=f"{CUP}/games/{number}")
         return (await self.client.games.GetGame(request)).game
 
 
 @asynccontextmanager
-async def cinema_of(database: Path, feed: FeedSettings = QUICK, **chosen: Any) -> AsyncIterator[Cinema]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=make_database(database), feed=feed, **chosen)
+async def watched_server(
+    database: Path, feed: FeedSettings = SHORT_INTERVAL, **settings_fields: Any
+) -> AsyncIterator[WatchedServer]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=make_database(database), feed=feed, **settings_fields)
     async with (
         running_server(settings) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,
     ):
-        yield Cinema(Client(server, channel, database), feed_pb2_grpc.FeedServiceStub(channel))
+        yield WatchedServer(Client(server, channel, database), feed_pb2_grpc.FeedServiceStub(channel))

@@ -1,4 +1,4 @@
-"""The live feed, watched over the network at a real server while real bots play."""
+"""The live feed of a real server, watched over the network while real bots play."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -26,11 +26,11 @@ from noughts_server.runtime.tournament_play import CHANGED
 from tests.support.client import bearer, refusal_of
 from tests.support.loopback import wait_until
 
-from .cinema import CUP, GAME, Cinema, cinema_of
+from .cinema import CUP, GAME, WatchedServer, watched_server
 
 
-class Observers:
-    """Observers of the referee."""
+class ObserverOfReferee:
+    """Reads the referee's present observer; mypy would take an attribute read in the test for constant."""
 
     def __init__(self, referee: Any) -> None:
         self._referee = referee
@@ -40,18 +40,18 @@ class Observers:
 
 
 @pytest.fixture
-async def cinema(tmp_path: Path) -> AsyncIterator[Cinema]:
-    async with cinema_of(tmp_path / "x.sqlite") as opened:
+async def cinema(tmp_path: Path) -> AsyncIterator[WatchedServer]:
+    async with watched_server(tmp_path / "x.sqlite") as opened:
         yield opened
 
 
 @pytest.fixture
-async def token(cinema: Cinema) -> str:
+async def token(cinema: WatchedServer) -> str:
     return await cinema.client.token()
 
 
 async def test_few_channels_read_their_tables_in_one_interval(
-    cinema: Cinema, token: str, monkeypatch: pytest.MonkeyPatch
+    cinema: WatchedServer, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slugs = [f"open-{number}" for number in range(6)]
     for slug in slugs:
@@ -59,15 +59,15 @@ async def test_few_channels_read_their_tables_in_one_interval(
     feed, reads = cinema.client.server.feed, list[list[str]]()
     tick, read = TournamentsChannel.tick, TournamentsChannel._read
 
-    async def noted(self: TournamentsChannel) -> None:
+    async def noting_read(self: TournamentsChannel) -> None:
         reads[-1].append(str(self._slug))
         await read(self)
 
-    monkeypatch.setattr(TournamentsChannel, "_read", noted)
+    monkeypatch.setattr(TournamentsChannel, "_read", noting_read)
     feed.settings = replace(feed.settings, interval=60.0, reading=1e-9)
-    async with AsyncExitStack() as watching:
+    async with AsyncExitStack() as open_channels:
         reads.append([])
-        channels = [(await watching.enter_async_context(feed.watching(f"tournaments/{slug}"))) for slug in slugs]
+        channels = [(await open_channels.enter_async_context(feed.watching(f"tournaments/{slug}"))) for slug in slugs]
         assert len(channels) == len(slugs)
         for _ in range(40):
             reads.append([])
@@ -81,51 +81,51 @@ async def test_few_channels_read_their_tables_in_one_interval(
 # One game.
 
 
-async def test_a_late_joiner_gets_the_moves_so_far_and_then_every_ply(cinema: Cinema, token: str) -> None:
+async def test_a_late_joiner_gets_the_moves_so_far_and_then_every_ply(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=1):
         early = cinema.watch(GAME)
-        await early.must()
+        await early.read_message()
         for _ in range(3):
             cinema.gate.release()
         while len(early.view.games[GAME].moves) < 3:
-            await early.must()
+            await early.read_message()
         late = cinema.watch(GAME)
-        snapshot = (await late.must()).snapshot.games[0]
+        snapshot = (await late.read_message()).snapshot.games[0]
         assert (list(snapshot.moves), snapshot.state) == ([0, 1, 2], pb.GAME_STATE_RUNNING)
         assert {snapshot.first, snapshot.second} == {"ada", "bob"}
         for _ in range(6):
             cinema.gate.release()
-        await late.to_the_end()
-        await early.to_the_end()
+        await late.read_to_the_end()
+        await early.read_to_the_end()
         stored = await cinema.game()
         # First free cells in turn: X completes the column 0, 3, 6 with ply 6.
         assert late.plies() == [(3, 3), (4, 4), (5, 5), (6, 6)]
         assert early.plies() == list(enumerate(stored.moves))
-        for seen in (early.view.games[GAME], late.view.games[GAME]):
-            assert list(seen.moves) == list(stored.moves)
-            assert list(seen.times_us) == list(stored.times_us)
-            assert (seen.result, seen.termination) == (stored.result, stored.termination)
-            assert seen.state == pb.GAME_STATE_ENDED
+        for game in (early.view.games[GAME], late.view.games[GAME]):
+            assert list(game.moves) == list(stored.moves)
+            assert list(game.times_us) == list(stored.times_us)
+            assert (game.result, game.termination) == (stored.result, stored.termination)
+            assert game.state == pb.GAME_STATE_ENDED
 
 
-async def test_an_opening_is_on_the_board_before_the_first_ply_that_is_told(cinema: Cinema, token: str) -> None:
-    opened = tournaments_pb2.Openings(kind="list", text="8 7\n")
-    async with cinema.playing(token, gated=True, games_per_pair=1, openings=opened):
+async def test_an_opening_is_on_the_board_before_the_first_published_ply(cinema: WatchedServer, token: str) -> None:
+    openings = tournaments_pb2.Openings(kind="list", text="8 7\n")
+    async with cinema.playing(token, gated=True, games_per_pair=1, openings=openings):
         early = cinema.watch(GAME)
-        await early.must()
+        await early.read_message()
         while not early.view.games or not early.view.games[GAME].moves:
-            await early.must()
+            await early.read_message()
         assert list(early.view.games[GAME].moves) == [8, 7]
         for _ in range(9):
             cinema.gate.release()
-        await early.to_the_end()
+        await early.read_to_the_end()
         stored = await cinema.game()
         assert (list(stored.moves[:3]), stored.opening_plies) == ([8, 7, 0], 2)
         assert early.plies() == list(enumerate(stored.moves))[2:]
         assert list(early.view.games[GAME].moves) == list(stored.moves)
 
 
-async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin(cinema: Cinema, token: str) -> None:
+async def test_very_short_games_are_seen_ply_by_ply_from_the_start(cinema: WatchedServer, token: str) -> None:
     await cinema.client.register("ada", "bob")
     await cinema.client.create(token, games_per_pair=40, concurrency=4)
     for name in ("ada", "bob"):
@@ -133,25 +133,25 @@ async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin
     await cinema.client.start(token)
     watching = [cinema.watch(f"{CUP}/games/{number}") for number in range(1, 41)]
     for each in watching:
-        waiting = (await each.must()).snapshot.games[0]
-        assert (waiting.state, list(waiting.moves)) == (pb.GAME_STATE_WAITING, [])
+        snapshot = (await each.read_message()).snapshot.games[0]
+        assert (snapshot.state, list(snapshot.moves)) == (pb.GAME_STATE_WAITING, [])
     async with cinema.client.online(token, "ada", "bob"):
         for number, each in enumerate(watching, start=1):
-            await each.to_the_end()
+            await each.read_to_the_end()
             stored = await cinema.game(number)
             assert each.plies(stored.name) == list(enumerate(stored.moves))
             assert each.view.games[stored.name].result == stored.result
 
 
-async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None:
+async def test_each_ply_has_the_clocks(cinema: WatchedServer, token: str) -> None:
     time = types_pb2.TimeControl(move_us=30_000_000, bank_us=60_000_000, increment_us=1_000_000)
     async with cinema.playing(token, gated=True, games_per_pair=1, time=time):
         watching = cinema.watch(GAME)
-        begun = (await watching.must()).snapshot.games[0]
-        assert begun.time == time
+        snapshot = (await watching.read_message()).snapshot.games[0]
+        assert snapshot.time == time
         for _ in range(9):
             cinema.gate.release()
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         plies = [ply for message in watching.messages for ply in message.increments.plies]
         assert plies[0].second_clock_us == 60_000_000
         assert plies[0].first_clock_us == 61_000_000 - plies[0].time_us
@@ -162,81 +162,86 @@ async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None
 
 
 @pytest.mark.parametrize("opening", ["8", "8 7", "8 7 5"])
-async def test_stored_clocks_after_an_opening_equal_the_live_ones(cinema: Cinema, token: str, opening: str) -> None:
+async def test_stored_clocks_after_an_opening_equal_the_live_ones(
+    cinema: WatchedServer, token: str, opening: str
+) -> None:
     time = types_pb2.TimeControl(bank_us=10_000_000, increment_us=2_000_000)
-    opened = tournaments_pb2.Openings(kind="list", text=f"{opening}\n")
-    async with cinema.playing(token, gated=True, games_per_pair=1, time=time, openings=opened):
+    openings = tournaments_pb2.Openings(kind="list", text=f"{opening}\n")
+    async with cinema.playing(token, gated=True, games_per_pair=1, time=time, openings=openings):
         watching = cinema.watch(GAME)
-        await watching.must()
+        await watching.read_message()
         for _ in range(9):
             cinema.gate.release()
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         stored = await cinema.client.server.store.read(partial(read_game, slug="cup", ordinal=1))
         assert stored.message == watching.view.games[GAME]
 
 
-async def test_sides_with_times_of_their_own_have_their_own_clocks(cinema: Cinema, token: str) -> None:
+async def test_sides_with_times_of_their_own_have_their_own_clocks(cinema: WatchedServer, token: str) -> None:
     move = types_pb2.TimeControl(move_us=30_000_000)
-    own = {"ada": types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000), "bob": types_pb2.TimeControl()}
-    async with cinema.playing(token, gated=True, games_per_pair=1, time=move, own_times=own):
+    own_times = {
+        "ada": types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000),
+        "bob": types_pb2.TimeControl(),
+    }
+    async with cinema.playing(token, gated=True, games_per_pair=1, time=move, own_times=own_times):
         watching = cinema.watch(GAME)
-        begun = (await watching.must()).snapshot.games[0]
-        assert (begun.time, begun.first_time, begun.second_time) == (move, own["ada"], own["bob"])
-        assert (begun.first_clock_us, begun.HasField("second_clock_us")) == (60_000_000, False)
+        snapshot = (await watching.read_message()).snapshot.games[0]
+        assert (snapshot.time, snapshot.first_time, snapshot.second_time) == (move, own_times["ada"], own_times["bob"])
+        assert (snapshot.first_clock_us, snapshot.HasField("second_clock_us")) == (60_000_000, False)
         for _ in range(9):
             cinema.gate.release()
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         plies = [ply for message in watching.messages for ply in message.increments.plies]
         assert plies[1].first_clock_us == plies[0].first_clock_us == 61_000_000 - plies[0].time_us
         assert not any(ply.HasField("second_clock_us") for ply in plies)
         # Read from the store, all of it is the same.
-        again = await cinema.watch(GAME).to_the_end()
-        assert again.view.games[GAME] == watching.view.games[GAME]
+        later_watcher = await cinema.watch(GAME).read_to_the_end()
+        assert later_watcher.view.games[GAME] == watching.view.games[GAME]
         stored = await cinema.game()
-        assert (stored.first_time, stored.second_time) == (own["ada"], own["bob"])
+        assert (stored.first_time, stored.second_time) == (own_times["ada"], own_times["bob"])
 
 
-async def test_a_result_is_told_only_when_it_is_stored(cinema: Cinema, token: str) -> None:
+async def test_a_result_is_published_only_after_it_is_stored(cinema: WatchedServer, token: str) -> None:
     committed: list[int] = []
 
-    def note(report: Any) -> None:
+    def add_ordinals(report: Any) -> None:
         committed.extend(game.ordinal for game in report.games)
 
     async with cinema.playing(token, gated=True, games_per_pair=1):
         watching = cinema.watch(GAME)
-        await watching.must()
-        unsubscribe = cinema.client.server.bus.subscribe(COMMITTED, note)
+        await watching.read_message()
+        unsubscribe = cinema.client.server.bus.subscribe(COMMITTED, add_ordinals)
         for _ in range(9):
             cinema.gate.release()
         while watching.view.games[GAME].state != pb.GAME_STATE_ENDED:
-            message = await watching.must()
+            message = await watching.read_message()
             assert bool(message.increments.ends) <= bool(committed)
         unsubscribe()
         assert (await cinema.game()).result == watching.view.games[GAME].result
 
 
-async def test_a_finished_game_is_one_snapshot_and_the_end(cinema: Cinema, token: str) -> None:
+async def test_a_finished_game_is_one_snapshot_and_the_end(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=False, games_per_pair=1):
         await cinema.client.until(lambda cup: cup.games_done == 1)
-    watching = await cinema.watch(GAME).to_the_end()
+    watching = await cinema.watch(GAME).read_to_the_end()
     stored = await cinema.game()
     assert watching.kinds() == ["snapshot"]
-    seen = watching.view.games[GAME]
-    assert (list(seen.moves), seen.result) == (list(stored.moves), stored.result)
+    game = watching.view.games[GAME]
+    assert (list(game.moves), game.result) == (list(stored.moves), stored.result)
 
 
-async def test_a_game_of_a_cancelled_tournament_ends_void(cinema: Cinema, token: str) -> None:
+async def test_a_game_of_a_cancelled_tournament_ends_void(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=2):
         watching = cinema.watch(GAME)
-        await watching.must()
+        await watching.read_message()
         await cinema.client.cancel(token)
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
-    # And so it does for those who come later.
-    assert (await cinema.watch(GAME).to_the_end()).view.games[GAME].result == types_pb2.RESULT_VOID
+    # A later watcher gets the same end.
+    assert (await cinema.watch(GAME).read_to_the_end()).view.games[GAME].result == types_pb2.RESULT_VOID
 
 
-async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinema: Cinema, token: str) -> None:
+async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinema: WatchedServer, token: str) -> None:
     bus = cinema.client.server.bus
 
     def change_another(tournament: int) -> None:
@@ -245,76 +250,76 @@ async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinem
 
     async with cinema.playing(token, gated=True, games_per_pair=2):
         watching = cinema.watch(GAME)
-        await watching.must()
-        # Told after the feed, and so before it looks again.
+        await watching.read_message()
+        # This listener runs after that of the feed, and so before the feed reads the database again.
         with listening(bus, CHANGED, change_another):
             await cinema.client.cancel(token)
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
 
 
-# Coming back.
+# Resuming a stream.
 
 
-async def test_resuming_sends_what_was_missed_and_nothing_twice(cinema: Cinema, token: str) -> None:
+async def test_resuming_sends_what_was_missed_and_nothing_twice(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=1):
         first, other = cinema.watch(GAME), cinema.watch(GAME)
-        await first.must()
-        await other.must()
+        await first.read_message()
+        await other.read_message()
         for _ in range(2):
             cinema.gate.release()
         while len(first.view.games[GAME].moves) < 2:
-            await first.must()
+            await first.read_message()
         first.call.cancel()
         for _ in range(2):
             cinema.gate.release()
         while len(other.view.games[GAME].moves) < 4:
-            await other.must()
+            await other.read_message()
         second = cinema.watch(GAME, first.sequence, first.epoch)
         second.view, second.sequence = first.view, first.sequence
         for _ in range(5):
             cinema.gate.release()
-        await second.to_the_end()
+        await second.read_to_the_end()
         assert set(second.kinds()) == {"increments"}
         assert first.plies() + second.plies() == list(enumerate((await cinema.game()).moves))
 
 
 @pytest.mark.parametrize("sequence, other_epoch", [(0, 1), (99, 0)])
-async def test_numbers_that_are_not_of_this_server_lead_to_a_resync(
-    cinema: Cinema, token: str, sequence: int, other_epoch: int
+async def test_unknown_sequence_numbers_lead_to_a_resync(
+    cinema: WatchedServer, token: str, sequence: int, other_epoch: int
 ) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=1):
-        known = cinema.watch(GAME)
-        await known.must()
-        again = cinema.watch(GAME, sequence, known.epoch ^ other_epoch)
-        await again.must()
-        await again.must()
-        assert again.kinds() == ["resync", "snapshot"]
-        assert again.messages[0].resync.reason == pb.Resync.REASON_NOT_KEPT
-        assert again.epoch == known.epoch == cinema.client.server.feed.epoch
+        first_watcher = cinema.watch(GAME)
+        await first_watcher.read_message()
+        second_watcher = cinema.watch(GAME, sequence, first_watcher.epoch ^ other_epoch)
+        await second_watcher.read_message()
+        await second_watcher.read_message()
+        assert second_watcher.kinds() == ["resync", "snapshot"]
+        assert second_watcher.messages[0].resync.reason == pb.Resync.REASON_NOT_KEPT
+        assert second_watcher.epoch == first_watcher.epoch == cinema.client.server.feed.epoch
 
 
-# Those who are slow.
+# Slow watchers.
 
 
 @pytest.mark.long
 async def test_a_watcher_that_never_reads_resyncs_and_delays_no_game(tmp_path: Path) -> None:
     settings = FeedSettings(interval=0.001, buffered_frames=50)
-    # A small window, so that what is not read is not swallowed by the network.
+    # A small window, so that the network buffers few of the unread messages.
     options = (*CLIENT_OPTIONS, ("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0))
-    async with cinema_of(tmp_path / "x.sqlite", settings) as cinema:
+    async with watched_server(tmp_path / "x.sqlite", settings) as cinema:
         token = await cinema.client.token()
         address = cinema.client.server.address
         async with grpc.aio.insecure_channel(address, options=options) as channel:
             async with cinema.playing(token, gated=False, games_per_pair=3000, concurrency=8):
-                lazy = Cinema(cinema.client, feed_pb2_grpc.FeedServiceStub(channel)).watch(CUP)
-                await lazy.must()
-                reader = await cinema.watch(CUP).to_the_end()
+                lazy = WatchedServer(cinema.client, feed_pb2_grpc.FeedServiceStub(channel)).watch(CUP)
+                await lazy.read_message()
+                reader = await cinema.watch(CUP).read_to_the_end()
                 assert "resync" not in reader.kinds()
                 assert reader.view.tournaments[CUP].games_done == 3000
-            await lazy.to_the_end()
+            await lazy.read_to_the_end()
             reasons = [message.resync.reason for message in lazy.messages if message.HasField("resync")]
-            # Once; twice where the network has swallowed the first meanwhile.
+            # One resync, or a second one if the network had buffered the first.
             assert reasons in ([pb.Resync.REASON_FELL_BEHIND], [pb.Resync.REASON_FELL_BEHIND] * 2)
             assert lazy.messages[-1].sequence == reader.sequence
             assert lazy.view.tournaments == reader.view.tournaments
@@ -323,11 +328,11 @@ async def test_a_watcher_that_never_reads_resyncs_and_delays_no_game(tmp_path: P
 # Tournaments.
 
 
-async def test_a_tournament_is_told_in_frames_that_are_serialised_once(cinema: Cinema, token: str) -> None:
+async def test_messages_of_a_tournament_are_serialised_once_for_all_watchers(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=False, games_per_pair=300, concurrency=8):
         watching = [cinema.watch(CUP) for _ in range(20)]
         for each in watching:
-            await each.to_the_end()
+            await each.read_to_the_end()
     counts = cinema.client.server.feed.counts
     increments = max(each.sequence for each in watching)
     # A snapshot for each watcher, and each increments message once.
@@ -336,15 +341,19 @@ async def test_a_tournament_is_told_in_frames_that_are_serialised_once(cinema: C
     assert (counts.watchers, counts.resyncs) == (0, 0)
     cup = await cinema.client.get()
     for each in watching:
-        seen = each.view.tournaments[CUP]
-        assert (seen.state, seen.games_done, seen.games_running) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 300, 0)
-        assert [row.standing for row in seen.standings] == list(cup.standings)
-        assert [row.rank for row in seen.standings] == [1, 2]
+        tournament = each.view.tournaments[CUP]
+        assert (tournament.state, tournament.games_done, tournament.games_running) == (
+            tournaments_pb2.TOURNAMENT_STATE_FINISHED,
+            300,
+            0,
+        )
+        assert [row.standing for row in tournament.standings] == list(cup.standings)
+        assert [row.rank for row in tournament.standings] == [1, 2]
 
 
-async def test_a_tournaments_boards_carry_every_ply(cinema: Cinema, token: str) -> None:
+async def test_a_tournaments_boards_carry_every_ply(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=False, games_per_pair=200, concurrency=8):
-        watching = await cinema.watch(CUP).to_the_end()
+        watching = await cinema.watch(CUP).read_to_the_end()
         boards = {}
         for message in watching.messages:
             for game in (*message.snapshot.games, *message.increments.games):
@@ -357,79 +366,79 @@ async def test_a_tournaments_boards_carry_every_ply(cinema: Cinema, token: str) 
         assert max(len(message.snapshot.games) for message in watching.messages) <= 4
 
 
-async def test_only_the_newest_state_of_a_board_is_told_in_a_frame(cinema: Cinema, token: str) -> None:
+async def test_a_frame_has_only_the_newest_state_of_a_board(cinema: WatchedServer, token: str) -> None:
     bus, slot = cinema.client.server.bus, SlotKey(1, 1)
 
-    def tell(*events: pb.WatchedGame | pb.WatchedPly) -> None:
+    def publish(*events: pb.WatchedGame | pb.WatchedPly) -> None:
         for event in events:
             bus.publish(PLAYED, GameEvent(slot, event))
 
     async with cinema.playing(token, gated=True, games_per_pair=1):
         watching = cinema.watch(CUP)
         while GAME not in watching.view.games:
-            await watching.must()
-        # In a cluster events are lost now and then, and the state that replaces them can be told twice in a frame.
+            await watching.read_message()
+        # In a cluster, events can be lost. A new state of the game replaces them, possibly twice in one frame.
         five, seven = (pb.WatchedGame(name=GAME, moves=range(plies), times_us=[1] * plies) for plies in (5, 7))
         ply = pb.WatchedPly(game=GAME, ply=7, cell=8, time_us=1)
-        tell(five, pb.WatchedPly(game=GAME, ply=5, cell=5), seven, ply)
+        publish(five, pb.WatchedPly(game=GAME, ply=5, cell=5), seven, ply)
         while len(watching.view.games[GAME].moves) < 8:
-            await watching.must()
+            await watching.read_message()
         increments = watching.messages[-1].increments
         assert [len(game.moves) for game in increments.games] == [7]
         assert [each.cell for each in increments.plies] == [8]
         assert list(watching.view.games[GAME].moves) == [*range(7), 8]
 
 
-async def test_pause_and_cancel_are_seen_and_cancel_ends_the_stream(cinema: Cinema, token: str) -> None:
+async def test_pause_and_cancel_are_seen_and_cancel_ends_the_stream(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=10, concurrency=1):
         watching = cinema.watch(CUP)
-        await watching.must()
+        await watching.read_message()
         await cinema.client.pause(token)
         while watching.view.tournaments[CUP].state != tournaments_pb2.TOURNAMENT_STATE_PAUSED:
-            await watching.must()
+            await watching.read_message()
         await cinema.client.cancel(token)
-        await watching.to_the_end()
+        await watching.read_to_the_end()
         assert watching.view.tournaments[CUP].state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
-    assert (await cinema.watch(CUP).to_the_end()).kinds() == ["snapshot"]
+    assert (await cinema.watch(CUP).read_to_the_end()).kinds() == ["snapshot"]
 
 
-async def test_featured_shows_what_runs_with_boards_and_goes_on(cinema: Cinema, token: str) -> None:
+async def test_featured_shows_running_tournaments_and_their_boards(cinema: WatchedServer, token: str) -> None:
     watching = cinema.watch("featured")
-    assert not (await watching.must()).snapshot.tournaments
+    assert not (await watching.read_message()).snapshot.tournaments
     async with cinema.playing(token, gated=True, games_per_pair=10, concurrency=8):
         while len(watching.view.games) < 4:
-            await watching.must()
+            await watching.read_message()
         assert set(watching.view.tournaments) == {CUP}
         await cinema.client.cancel(token)
         while watching.view.tournaments[CUP].state != tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
-            await watching.must()
+            await watching.read_message()
         while CUP in watching.view.tournaments:
-            await watching.must()
+            await watching.read_message()
         assert not watching.view.games
 
 
-async def test_featured_leaves_challenges_out(cinema: Cinema, token: str) -> None:
+async def test_featured_leaves_challenges_out(cinema: WatchedServer, token: str) -> None:
     watching = cinema.watch("featured")
-    await watching.must()
-    wanted = challenges_pb2.CreateChallengeRequest(
+    await watching.read_message()
+    request = challenges_pb2.CreateChallengeRequest(
         challenger="bots/ada", opponent="bots/bob", variant="tictactoe", games=1
     )
     async with cinema.bots(token):
-        made = await cinema.client.challenges.CreateChallenge(wanted, metadata=bearer(token))
-        game = f"{made.tournament.name}/games/1"
-        private = cinema.watch(game)
-        while private.view.games.get(game, pb.WatchedGame()).state != pb.GAME_STATE_RUNNING:
-            await private.must()
+        created = await cinema.client.challenges.CreateChallenge(request, metadata=bearer(token))
+        game = f"{created.tournament.name}/games/1"
+        challenge_watcher = cinema.watch(game)
+        while challenge_watcher.view.games.get(game, pb.WatchedGame()).state != pb.GAME_STATE_RUNNING:
+            await challenge_watcher.read_message()
         await cinema.client.create(token, games_per_pair=1)
         for name in ("ada", "bob"):
             await cinema.client.join(token, name)
         await cinema.client.start(token)
         while GAME not in watching.view.games:
-            await watching.must()
+            await watching.read_message()
         assert {*watching.view.games, *watching.view.tournaments} == {GAME, CUP}
 
 
-async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: str) -> None:
+async def test_featured_boards_are_shared_by_tournaments(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=8, concurrency=8):
         await cinema.client.create(token, "rival", games_per_pair=8, concurrency=8)
         for name in ("ada", "bob"):
@@ -438,15 +447,15 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: 
         for name in (CUP, "tournaments/rival"):
             tournament = cinema.watch(name)
             while not tournament.view.has_snapshot or tournament.view.tournaments[name].games_running < 2:
-                await tournament.must()
+                await tournament.read_message()
         watching = cinema.watch("featured")
         while len(watching.view.games) < 4:
-            await watching.must()
-        shown = sorted(name.split("/")[1] for name in watching.view.games)
-        assert shown == ["cup", "cup", "rival", "rival"]
+            await watching.read_message()
+        slugs = sorted(name.split("/")[1] for name in watching.view.games)
+        assert slugs == ["cup", "cup", "rival", "rival"]
 
 
-# Who may not watch, and what is not there.
+# Refused watchers and missing resources.
 
 
 @pytest.mark.parametrize(
@@ -461,65 +470,65 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: 
         ("", "INVALID_ARGUMENT"),
     ],
 )
-async def test_unknown_names_are_refused(cinema: Cinema, token: str, name: str, reason: str) -> None:
+async def test_unknown_names_are_refused(cinema: WatchedServer, token: str, name: str, reason: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=2):
         assert (await refusal_of(cinema.watch(name).call.read())).reason == reason
     assert cinema.client.server.feed.counts.watchers == 0
 
 
 async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Path) -> None:
-    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.02), limits=Limits(watchers=1)) as cinema:
+    async with watched_server(tmp_path / "x.sqlite", FeedSettings(interval=0.02), limits=Limits(watchers=1)) as cinema:
         first = cinema.watch("featured")
-        await first.must()
+        await first.read_message()
         refusal = await refusal_of(cinema.watch("featured").call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         first.call.cancel()
         await wait_until(lambda: not cinema.client.server.feed.counts.watchers)
-        await cinema.watch("featured").must()
+        await cinema.watch("featured").read_message()
 
 
-async def test_a_stopping_server_says_so_and_watchers_may_come_back(tmp_path: Path) -> None:
-    async with cinema_of(tmp_path / "x.sqlite") as cinema:
+async def test_a_stopping_server_ends_its_streams_as_unavailable(tmp_path: Path) -> None:
+    async with watched_server(tmp_path / "x.sqlite") as cinema:
         watching = cinema.watch("featured")
-        await watching.must()
+        await watching.read_message()
         cinema.client.server.feed.close()
         refusal = await refusal_of(watching.call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
         assert (await refusal_of(cinema.watch("featured").call.read())).reason == "DRAINING"
 
 
-async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
-    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.01, linger=0)) as cinema:
+async def test_the_referee_is_observed_only_while_somebody_watches(tmp_path: Path) -> None:
+    async with watched_server(tmp_path / "x.sqlite", FeedSettings(interval=0.01, linger=0)) as cinema:
         token = await cinema.client.token()
         async with cinema.playing(token, gated=True, games_per_pair=10):
-            observers = Observers(cinema.client.server.referee)
+            observers = ObserverOfReferee(cinema.client.server.referee)
             assert observers.now() is None
             watching = cinema.watch(CUP)
             while not watching.view.games:
-                await watching.must()
+                await watching.read_message()
             assert observers.now() is not None
             watching.call.cancel()
             await wait_until(lambda: observers.now() is None)
 
 
-async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
-    cinema: Cinema, token: str, monkeypatch: pytest.MonkeyPatch
+async def test_an_error_of_the_feed_ends_its_streams_but_no_game(
+    cinema: WatchedServer, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=1):
         watching = cinema.watch(GAME)
-        await watching.must()
+        await watching.read_message()
         while watching.view.games[GAME].state != pb.GAME_STATE_RUNNING:
-            await watching.must()
+            await watching.read_message()
 
-        def broken(self: GameChannel, *event: object) -> None:
+        def failing_handler(self: GameChannel, *event: object) -> None:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr(GameChannel, "handle_event", broken)
+        monkeypatch.setattr(GameChannel, "handle_event", failing_handler)
         for _ in range(9):
             cinema.gate.release()
         refusal = await refusal_of(watching.call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "UNAVAILABLE")
         await cinema.client.until(lambda cup: cup.games_done == 1)
         monkeypatch.undo()
-        again = await cinema.watch(GAME, watching.sequence, watching.epoch).to_the_end()
-        assert list(again.view.games[GAME].moves) == list((await cinema.game()).moves)
+        resumed_watcher = await cinema.watch(GAME, watching.sequence, watching.epoch).read_to_the_end()
+        assert list(resumed_watcher.view.games[GAME].moves) == list((await cinema.game()).moves)

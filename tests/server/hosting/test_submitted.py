@@ -1,4 +1,4 @@
-"""Bots that are submitted over a socket: tried, stored, played when they are needed, replaced and retired."""
+"""Bots that are submitted by a call: their trials, storage, games, replacement and retirement."""
 
 import asyncio
 import hashlib
@@ -40,19 +40,21 @@ from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.loopback import wait_until
 from tests.support.shared import make_once
 
-BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
-GOOD = BOT.format("return position.rng().choice(position.free)")
-FIRST = BOT.format("return position.free[0]")
-ALL = ("play", "organise", "submit")
+BOT_TEMPLATE = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
+RANDOM_BOT = BOT_TEMPLATE.format("return position.rng().choice(position.free)")
+FIRST_CELL_BOT = BOT_TEMPLATE.format("return position.free[0]")
+ALL_SCOPES = ("play", "organise", "submit")
 
 
 @pytest.fixture(scope="session")
-def lots(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = make_once(tmp_path_factory, "lots-wasm", lambda to: compile_wasm(C_EXAMPLES / "lots.c", _made(to), "lots"))
+def lots_module(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = make_once(
+        tmp_path_factory, "lots-wasm", lambda to: compile_wasm(C_EXAMPLES / "lots.c", _with_parents(to), "lots")
+    )
     return (folder / "lots.wasm").read_bytes()
 
 
-def _made(folder: Path) -> Path:
+def _with_parents(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -61,16 +63,17 @@ def _made(folder: Path) -> Path:
 async def hosting(
     folder: Path, kinds: tuple[str, ...] = ("wasm", "py"), limits: Limits | None = None
 ) -> AsyncIterator[tuple[Client, SubmittedBots]]:
-    chosen = {"limits": limits or Limits(submissions=1000), "rate_own_games": True}
-    here: list[SubmittedBots] = []
+    """A client of a server that accepts submitted bots of these kinds, and the part of the server that hosts them."""
+    settings = {"limits": limits or Limits(submissions=1000), "rate_own_games": True}
+    submitted_bots: list[SubmittedBots] = []
     async with submitted_bots_of_server(Acceptance(kinds)) as host:
 
-        def hosted(server: Server) -> SubmittedBots:
-            here.append(host(server))
-            return here[0]
+        def host_and_remember(server: Server) -> SubmittedBots:
+            submitted_bots.append(host(server))
+            return submitted_bots[0]
 
-        async with client_of(folder / "x.sqlite", hosted, **chosen) as client:
-            yield client, here[0]
+        async with client_of(folder / "x.sqlite", host_and_remember, **settings) as client:
+            yield client, submitted_bots[0]
 
 
 @pytest.fixture
@@ -82,20 +85,21 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 async def submit(
     client: Client, token: str, bot: str, content: bytes | str, kind: str = "py", /, **fields: object
 ) -> pb.SubmitBotResponse:
+    """Submit a file; `fields` are changed fields of the submission's first message."""
     data = content.encode() if isinstance(content, str) else content
-    announced = pb.Submission(bot=bot, kind=kind, size=len(data), sha256=hashlib.sha256(data).digest())
-    announced.MergeFrom(pb.Submission(**fields))  # type: ignore[arg-type]  # of the message
+    submission = pb.Submission(bot=bot, kind=kind, size=len(data), sha256=hashlib.sha256(data).digest())
+    submission.MergeFrom(pb.Submission(**fields))  # type: ignore[arg-type]  # of the message
 
     async def requests() -> AsyncIterator[pb.SubmitBotRequest]:
-        yield pb.SubmitBotRequest(submission=announced)
+        yield pb.SubmitBotRequest(submission=submission)
         for start in range(0, len(data), 50_000):
             yield pb.SubmitBotRequest(chunk=data[start : start + 50_000])
 
     return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=60)
 
 
-async def stored(client: Client) -> tuple[int, int, int]:
-    """Bots, programs and submissions."""
+async def stored_counts(client: Client) -> tuple[int, int, int]:
+    """Return the numbers of stored bots, programs and submissions."""
 
     def read(connection: Connection) -> tuple[int, int, int]:
         one, two, three = (len(connection.execute(table.select()).all()) for table in (bots, programs, submissions))
@@ -107,44 +111,46 @@ async def stored(client: Client) -> tuple[int, int, int]:
 T = TypeVar("T")
 
 
-async def eventually(ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
-    """Asks again and again until the answer is as wanted."""
+async def wait_for(read: Callable[[], Awaitable[T]], is_expected: Callable[[T], bool]) -> None:
+    """Read a value again and again until it is as expected."""
     async with asyncio.timeout(120):
-        while not wanted(await ask()):  # noqa: ASYNC110  # another process is waited for
+        while not is_expected(await read()):  # noqa: ASYNC110  # another process changes the value
             await asyncio.sleep(0.05)
 
 
-async def online(client: Client) -> list[str]:
-    """The bots that are there, or will be when they are needed."""
+async def online_bots(client: Client) -> list[str]:
+    """Return the bots that are online, or that the server would start for a game."""
     return [bot.name for bot in (await client.bots.ListBots(pb.ListBotsRequest(online_only=True))).bots]
 
 
 async def test_trial_has_the_name_of_a_real_game(client: Client) -> None:
-    watchful = GOOD + (
+    checking_bot = RANDOM_BOT + (
         "    def start(self, game):\n"
         "        import re\n"
         "        if not re.fullmatch('tournaments/challenge-[0-9a-f]{10}/games/[0-9]+', game.name):\n"
         "            raise SystemExit('this is a trial')\n"
     )
-    assert not (await submit(client, await client.token("alice", *ALL), "watchful", watchful)).unchanged
+    assert not (await submit(client, await client.token("alice", *ALL_SCOPES), "watchful", checking_bot)).unchanged
 
 
 async def test_folder_of_a_trial_is_named_like_that_of_a_game(client: Client) -> None:
-    watchful = "import re\nif not re.search('/noughts-bots-[^/]+/one-[^/]+/bot/bot.py$', __file__): 1 / 0\n" + GOOD
-    assert not (await submit(client, await client.token("alice", *ALL), "watchful", watchful)).unchanged
+    checking_bot = (
+        "import re\nif not re.search('/noughts-bots-[^/]+/one-[^/]+/bot/bot.py$', __file__): 1 / 0\n" + RANDOM_BOT
+    )
+    assert not (await submit(client, await client.token("alice", *ALL_SCOPES), "watchful", checking_bot)).unchanged
 
 
 async def test_starting_server_removes_folders_of_killed_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for number in range(112):  # as a killed server leaves them: nobody holds their lock
+    for number in range(112):  # as killed servers leave them: no process holds their locks
         (tmp_path / f"noughts-bots-{number}" / "trial-x").mkdir(parents=True)
     with closing(OwnedFolder("noughts-bots-")) as running:
         (Path(running.path) / "bot.py").touch()
         async with hosting(tmp_path):
-            left = _folders(tmp_path)
-            assert (len(left), running.path in left) == (2, True)
+            folders = _folders(tmp_path)
+            assert (len(folders), running.path in folders) == (2, True)
         assert _folders(tmp_path) == [running.path]
         assert os.listdir(running.path) == ["bot.py"]
 
@@ -153,15 +159,19 @@ def _folders(temporary: Path) -> list[str]:
     return list(map(str, temporary.glob("noughts-bots-*")))
 
 
-async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Client, lots: bytes) -> None:
-    token = await client.token("alice", *ALL)
+async def test_a_bot_is_submitted_played_replaced_and_retired(client: Client, lots_module: bytes) -> None:
+    token = await client.token("alice", *ALL_SCOPES)
     status = await client_status(client)
     assert list(status.accepts) == ["wasm", "py"]
-    made = (await submit(client, token, "lots", lots, "wasm", file_name="lots.wasm")).version
-    assert (made.name, made.submission.kind, made.submission.size) == ("bots/lots/versions/1", "wasm", len(lots))
-    first = await submit(client, token, "mine", FIRST)
+    created_version = (await submit(client, token, "lots", lots_module, "wasm", file_name="lots.wasm")).version
+    assert (created_version.name, created_version.submission.kind, created_version.submission.size) == (
+        "bots/lots/versions/1",
+        "wasm",
+        len(lots_module),
+    )
+    first = await submit(client, token, "mine", FIRST_CELL_BOT)
     assert first.version.submission.entry == "bot.py:Mine"
-    await eventually(lambda: online(client), lambda names: names == ["bots/lots", "bots/mine"])
+    await wait_for(lambda: online_bots(client), lambda names: names == ["bots/lots", "bots/mine"])
     # No bot starts before a game needs it.
     await client.create(token, games_per_pair=10, variant="mnk:5,5,4")
     for bot in ("lots", "mine"):
@@ -171,19 +181,19 @@ async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Clie
     games = (await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))).games
     assert {game.termination for game in games} <= {1, 2}
     # The same file is the same version, another one the next.
-    assert (await submit(client, token, "mine", FIRST)).unchanged
-    second = await submit(client, token, "mine", GOOD)
+    assert (await submit(client, token, "mine", FIRST_CELL_BOT)).unchanged
+    second = await submit(client, token, "mine", RANDOM_BOT)
     assert (second.version.name, second.unchanged) == ("bots/mine/versions/2", False)
-    listed = await client.bots.GetBot(pb.GetBotRequest(name="bots/mine"))
-    assert [version.submission.version for version in listed.versions] == ["2", "1"]
+    bot_answer = await client.bots.GetBot(pb.GetBotRequest(name="bots/mine"))
+    assert [version.submission.version for version in bot_answer.versions] == ["2", "1"]
     await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearer(token))
-    assert (await refusal_of(submit(client, token, "mine", FIRST))).info.reason == "WRONG_STATE"
+    assert (await refusal_of(submit(client, token, "mine", FIRST_CELL_BOT))).info.reason == "WRONG_STATE"
 
 
-async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, lots: bytes) -> None:
-    token = await client.token("alice", *ALL)
-    await submit(client, token, "lots", lots, "wasm")
-    await submit(client, token, "mine", FIRST)
+async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, lots_module: bytes) -> None:
+    token = await client.token("alice", *ALL_SCOPES)
+    await submit(client, token, "lots", lots_module, "wasm")
+    await submit(client, token, "mine", FIRST_CELL_BOT)
     refusal = await refusal_of(client.create(token, fuel=10**15, time={"move_us": 5_000_000}))
     assert "tournament.fuel: got '1000000000000000', expected 0: the clock 5/move depends on" in refusal.trailing
     await client.create(token, fuel=10**15)
@@ -193,18 +203,18 @@ async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Cl
     assert "bot: got 'bots/mine/versions/1', expected a bot whose moves fuel can limit" in refusal.trailing
 
 
-async def test_only_folders_of_playing_bots_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_folders_of_bots_are_removed_after_their_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    async with hosting(tmp_path) as (client, here):
-        token = await client.token("alice", *ALL)
+    async with hosting(tmp_path) as (client, submitted_bots):
+        token = await client.token("alice", *ALL_SCOPES)
         for name in ("one", "two"):
-            await submit(client, token, name, GOOD)
+            await submit(client, token, name, RANDOM_BOT)
         await client.create(token)
         for name in ("one", "two"):
             await client.join(token, name)
         await client.start(token)
         await client.until(lambda cup: cup.games_done == 2)
-        await wait_until(lambda: not here.playing())
+        await wait_until(lambda: not submitted_bots.playing())
         [folder] = _folders(tmp_path)
         assert os.listdir(folder) == ["programs"]
 
@@ -220,47 +230,47 @@ async def client_status(client: Client) -> status_pb2.GetStatusResponse:
 async def test_submitted_bot_is_online_until_it_is_retired(
     client: Client,
 ) -> None:
-    token = await client.token("alice", *ALL)
+    token = await client.token("alice", *ALL_SCOPES)
     for bot in ("one", "two"):
-        await submit(client, token, bot, GOOD)
-        assert f"bots/{bot}" in await online(client)
+        await submit(client, token, bot, RANDOM_BOT)
+        assert f"bots/{bot}" in await online_bots(client)
     retired = await client.bots.RetireBot(pb.RetireBotRequest(name="bots/one"), metadata=bearer(token))
-    assert (retired.bot.online, await online(client)) == (False, ["bots/two"])
+    assert (retired.bot.online, await online_bots(client)) == (False, ["bots/two"])
 
 
 async def test_a_submitted_bot_can_be_challenged_and_leaves_afterwards(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, here):
-        token = await client.token("alice", *ALL)
-        await submit(client, token, "mine", FIRST)
-        await submit(client, token, "other", GOOD)
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "mine", FIRST_CELL_BOT)
+        await submit(client, token, "other", RANDOM_BOT)
         request = challenges_pb2.CreateChallengeRequest(challenger="bots/mine", opponent="bots/other", games=4)
-        made = await client.challenges.CreateChallenge(request, metadata=bearer(token))
-        slug = made.tournament.name.removeprefix("tournaments/")
-        await eventually(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
+        created = await client.challenges.CreateChallenge(request, metadata=bearer(token))
+        slug = created.tournament.name.removeprefix("tournaments/")
+        await wait_for(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
         await wait_until(lambda: not here.playing())
 
 
-DECLARING = GOOD.replace("    def", '    variants = ("connect4",)\n\n    def')
-OTHER = BOT.format("return 0").replace("Mine", "Other").replace("from noughts_bots import Bot", "")
+CONNECT4_BOT = RANDOM_BOT.replace("    def", '    variants = ("connect4",)\n\n    def')
+OTHER_CLASS = BOT_TEMPLATE.format("return 0").replace("Mine", "Other").replace("from noughts_bots import Bot", "")
 
 
-async def test_submitted_bot_is_refused_where_it_does_not_declare_the_variant(tmp_path: Path) -> None:
+async def test_submitted_bot_is_refused_in_variants_that_it_does_not_declare(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, _):
-        token = await client.token("alice", *ALL)
+        token = await client.token("alice", *ALL_SCOPES)
         for name in ("mine", "other"):
-            await submit(client, token, name, DECLARING)
-        await submit(client, token, "mine", DECLARING + "\n", version="2")
-        await submit(client, token, "mine", DECLARING + "\n", version="same-file")
+            await submit(client, token, name, CONNECT4_BOT)
+        await submit(client, token, "mine", CONNECT4_BOT + "\n", version="2")
+        await submit(client, token, "mine", CONNECT4_BOT + "\n", version="same-file")
         await client.create(token)
-        await _all_refuse(client, token)
+        await _check_all_refuse(client, token)
     async with hosting(tmp_path) as (client, _):
-        await _all_refuse(client, token)
+        await _check_all_refuse(client, token)
         await client.create(token, "of-four", variant="connect4")
         await client.join(token, "mine", "of-four")
 
 
-async def _all_refuse(client: Client, token: str) -> None:
-    """The server refuses games of tictactoe with the bots, also with versions that are not the newest."""
+async def _check_all_refuse(client: Client, token: str) -> None:
+    """Check that games of tictactoe with all versions of the bots are refused: tournament, test and challenge."""
     for bot in ("mine", "mine/versions/1", "mine/versions/2", "other"):
         assert "expected a bot that plays tictactoe" in (await refusal_of(client.join(token, bot))).trailing
     test = tests_pb2.Test(new_version="bots/other", base_version="bots/mine/versions/1")
@@ -276,29 +286,30 @@ async def _all_refuse(client: Client, token: str) -> None:
 
 
 async def test_submitted_bot_declines_challenges_before_its_first_game(tmp_path: Path) -> None:
-    declining = GOOD.replace("    def", "    accepts_challenges = False\n\n    def")
+    declining = RANDOM_BOT.replace("    def", "    accepts_challenges = False\n\n    def")
 
-    async def refuses(client: Client) -> None:
+    async def check_refusals(client: Client) -> None:
         for opponent in ("bots/mine", "bots/mine/versions/same-file"):
-            made = challenges_pb2.CreateChallengeRequest(challenger="bots/other", opponent=opponent, games=2)
+            challenge = challenges_pb2.CreateChallengeRequest(challenger="bots/other", opponent=opponent, games=2)
             assert (
-                "declin" in (await refusal_of(client.challenges.CreateChallenge(made, metadata=bearer(bob)))).trailing
+                "declin"
+                in (await refusal_of(client.challenges.CreateChallenge(challenge, metadata=bearer(bob)))).trailing
             )
 
     async with hosting(tmp_path) as (client, _):
-        alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
+        alice, bob = await client.token("alice", *ALL_SCOPES), await client.token("bob", *ALL_SCOPES)
         await submit(client, alice, "mine", declining)
         await submit(client, alice, "mine", declining, version="same-file")
-        await submit(client, bob, "other", GOOD)
-        await refuses(client)
+        await submit(client, bob, "other", RANDOM_BOT)
+        await check_refusals(client)
     async with hosting(tmp_path) as (client, _):
-        await refuses(client)
+        await check_refusals(client)
 
 
 async def test_another_class_of_a_submitted_file_has_a_trial(client: Client) -> None:
-    token, both = await client.token("alice", *ALL), GOOD + OTHER
-    await submit(client, token, "mine", both, entry=":Mine")
-    assert "illegal move" in (await refusal_of(submit(client, token, "mine", both, entry=":Other"))).trailing
+    token, two_classes = await client.token("alice", *ALL_SCOPES), RANDOM_BOT + OTHER_CLASS
+    await submit(client, token, "mine", two_classes, entry=":Mine")
+    assert "illegal move" in (await refusal_of(submit(client, token, "mine", two_classes, entry=":Other"))).trailing
 
 
 async def test_database_is_read_for_submitted_bots_only_after_news(
@@ -307,26 +318,26 @@ async def test_database_is_read_for_submitted_bots_only_after_news(
     monkeypatch.setattr(submitted, "_TICK_SECONDS", 0.01)
     reads, ticks = Counter[str](), Counter[str]()
 
-    def needed(connection: Connection) -> list[Submission]:
+    def counting_needed_submissions(connection: Connection) -> list[Submission]:
         reads["needed"] += 1
         return needed_submissions(connection)
 
-    monkeypatch.setattr(submitted, "needed_submissions", needed)
+    monkeypatch.setattr(submitted, "needed_submissions", counting_needed_submissions)
     async with hosting(tmp_path) as (client, _):
-        token = await client.token("alice", *ALL)
-        await submit(client, token, "mine", FIRST)
-        await eventually(lambda: online(client), lambda names: names == ["bots/mine"])
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "mine", FIRST_CELL_BOT)
+        await wait_for(lambda: online_bots(client), lambda names: names == ["bots/mine"])
         stand_by, before = client.server.sessions.stand_by, reads["needed"]
 
-        def ticked(bots: dict[int, OnlineBot]) -> None:
+        def counting_stand_by(bots: dict[int, OnlineBot]) -> None:
             ticks["stand by"] += 1
             stand_by(bots)
 
-        monkeypatch.setattr(client.server.sessions, "stand_by", ticked)
+        monkeypatch.setattr(client.server.sessions, "stand_by", counting_stand_by)
         await wait_until(lambda: ticks["stand by"] >= 10)
         assert reads["needed"] == before
         await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearer(token))
-        await eventually(lambda: online(client), lambda names: not names)
+        await wait_for(lambda: online_bots(client), lambda names: not names)
         await wait_until(lambda: reads["needed"] == before + 1)
 
 
@@ -334,72 +345,72 @@ async def test_database_is_read_for_submitted_bots_only_after_news(
     "scopes, reason",
     [(("play", "organise"), "SCOPE_MISSING"), (("play:mine",), "SCOPE_MISSING"), ((), "UNAUTHENTICATED")],
 )
-async def test_without_the_scope_nothing_is_taken(client: Client, scopes: tuple[str, ...], reason: str) -> None:
+async def test_without_the_scope_submissions_are_refused(client: Client, scopes: tuple[str, ...], reason: str) -> None:
     token = await client.token("alice", *scopes) if scopes else "nou_nobody"
-    assert (await refusal_of(submit(client, token, "mine", GOOD))).info.reason == reason
-    assert await stored(client) == (0, 0, 0)
+    assert (await refusal_of(submit(client, token, "mine", RANDOM_BOT))).info.reason == reason
+    assert await stored_counts(client) == (0, 0, 0)
 
 
-async def test_a_file_that_is_no_bot_is_refused_and_not_stored(client: Client) -> None:
-    token = await client.token("alice", *ALL)
+async def test_a_file_that_is_not_a_bot_is_refused_and_not_stored(client: Client) -> None:
+    token = await client.token("alice", *ALL_SCOPES)
     for content, kind, fields, complaint in (
         ("x", "py", {"size": 64 << 20}, "bytes of a submitted bot"),
-        (GOOD, "py", {"size": len(GOOD) + 5}, "bytes that were announced"),
-        (GOOD, "py", {"size": len(GOOD) - 5}, "more bytes than were announced"),
-        (GOOD, "py", {"sha256": bytes(32)}, "a different hash"),
-        (GOOD, "dll", {}, "one that accepts bots of kind 'dll'"),
-        (GOOD, "py", {"bot": "no name!"}, "submission.bot"),
-        (GOOD, "py", {"variant": "chess"}, "submission.variant"),
-        ("import socket\n" + GOOD, "py", {}, "socket at bot.py:1"),
+        (RANDOM_BOT, "py", {"size": len(RANDOM_BOT) + 5}, "bytes that were announced"),
+        (RANDOM_BOT, "py", {"size": len(RANDOM_BOT) - 5}, "more bytes than were announced"),
+        (RANDOM_BOT, "py", {"sha256": bytes(32)}, "a different hash"),
+        (RANDOM_BOT, "dll", {}, "one that accepts bots of kind 'dll'"),
+        (RANDOM_BOT, "py", {"bot": "no name!"}, "submission.bot"),
+        (RANDOM_BOT, "py", {"variant": "chess"}, "submission.variant"),
+        ("import socket\n" + RANDOM_BOT, "py", {}, "socket at bot.py:1"),
         (b"\0asm\1\0\0\0", "wasm", {}, "no export 'noughts_bot'"),
     ):
         refusal = await refusal_of(submit(client, token, "mine", content, kind, **fields))
         assert complaint in refusal.trailing, refusal
-    # A stream that says nothing, or the wrong thing first.
+    # A stream without messages, and one whose first message is a chunk.
     for requests in ([], [pb.SubmitBotRequest(chunk=b"x")]):
         refusal = await refusal_of(client.bots.SubmitBot(iter(requests), metadata=bearer(token)))
         assert "in the first message" in refusal.trailing
-    assert await stored(client) == (0, 0, 0)
+    assert await stored_counts(client) == (0, 0, 0)
 
 
 async def test_token_revoked_during_a_trial_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with hosting(tmp_path) as (client, hosted):
-        token, store = await client.token("alice", *ALL), client.server.store
+    async with hosting(tmp_path) as (client, submitted_bots):
+        token, store = await client.token("alice", *ALL_SCOPES), client.server.store
 
         def revoke(connection: Connection) -> None:
             now = store.now_ms()
             revoke_token(connection, authenticate(connection, token, now_ms=now).token_id, now_ms=now)
 
-        try_out = hosted.try_out
+        try_out = submitted_bots.try_out
 
-        async def revoked_meanwhile(upload: Upload, variant: str, owner: int) -> Upload:
+        async def revoke_and_try_out(upload: Upload, variant: str, owner: int) -> Upload:
             await store.write(revoke)
             return await try_out(upload, variant, owner)
 
-        monkeypatch.setattr(hosted, "try_out", revoked_meanwhile)
-        refusal = await refusal_of(submit(client, token, "mine", GOOD))
+        monkeypatch.setattr(submitted_bots, "try_out", revoke_and_try_out)
+        refusal = await refusal_of(submit(client, token, "mine", RANDOM_BOT))
         assert refusal.code is grpc.StatusCode.UNAUTHENTICATED
-        assert await stored(client) == (0, 0, 0)
+        assert await stored_counts(client) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        BOT.format("raise ValueError(__file__)"),
-        BOT.format("import os, sys; print(__file__, os.getcwd(), sys.path, file=sys.stderr); os._exit(3)"),
-        "raise RuntimeError\n" + FIRST,
-        "open('/etc/passwd')\n" + FIRST,
+        BOT_TEMPLATE.format("raise ValueError(__file__)"),
+        BOT_TEMPLATE.format("import os, sys; print(__file__, os.getcwd(), sys.path, file=sys.stderr); os._exit(3)"),
+        "raise RuntimeError\n" + FIRST_CELL_BOT,
+        "open('/etc/passwd')\n" + FIRST_CELL_BOT,
     ],
 )
-async def test_refusals_tell_no_paths_of_the_server(client: Client, program: str) -> None:
-    token = await client.token("alice", *ALL)
+async def test_refusals_contain_no_paths_of_the_server(client: Client, program: str) -> None:
+    token = await client.token("alice", *ALL_SCOPES)
     refusal = await refusal_of(submit(client, token, "mine", program))
     assert "bot.py" in refusal.trailing
     for path in (tempfile.gettempdir(), sys.prefix, sys.base_prefix, *filter(None, sys.path)):
         assert not re.search(rf"{re.escape(path)}(?![\w.-])", refusal.trailing), refusal.trailing
 
 
-HOSTILE = {
+MESSAGES_BY_CODE = {
     "while True: pass": "no answer in time",
     "return 99": "illegal move",
     "raise RuntimeError('lost')": "resigned with RuntimeError: lost",
@@ -414,67 +425,71 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("body", HOSTILE)
-async def test_hostile_code_is_refused_with_what_it_did(
+@pytest.mark.parametrize("body", MESSAGES_BY_CODE)
+async def test_hostile_code_is_refused_with_the_reason(
     client: Client, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noughts_server.hosting.trials._MOVE_SECONDS", 1.0)
-    token = await client.token("alice", *ALL)
-    refusal = await refusal_of(submit(client, token, "mine", BOT.format(body)))
-    assert HOSTILE[body] in refusal.trailing, refusal
-    assert await stored(client) == (0, 0, 0)
+    token = await client.token("alice", *ALL_SCOPES)
+    refusal = await refusal_of(submit(client, token, "mine", BOT_TEMPLATE.format(body)))
+    assert MESSAGES_BY_CODE[body] in refusal.trailing, refusal
+    assert await stored_counts(client) == (0, 0, 0)
 
 
 async def test_trial_reads_the_hello_of_a_bot_within_its_limits(client: Client) -> None:
-    many = BOT.format("return position.free[0]\n\n    variants = tuple(map(str, range(10_000)))")
-    refusal = await refusal_of(submit(client, await client.token("alice", *ALL), "mine", many))
+    bot_with_many_variants = BOT_TEMPLATE.format(
+        "return position.free[0]\n\n    variants = tuple(map(str, range(10_000)))"
+    )
+    refusal = await refusal_of(submit(client, await client.token("alice", *ALL_SCOPES), "mine", bot_with_many_variants))
     assert "a hello with 10000 names, expected at most 100" in refusal.trailing
 
 
-async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author(
+async def test_a_trial_that_takes_too_long_is_refused_with_its_progress(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "_TRIAL_SECONDS", 12.0)
-    token = await client.token("alice", *ALL)
-    slow = BOT.format("import time; time.sleep(5); return position.free[0]")
+    token = await client.token("alice", *ALL_SCOPES)
+    slow = BOT_TEMPLATE.format("import time; time.sleep(5); return position.free[0]")
     refusal = await refusal_of(submit(client, token, "mine", slow))
-    told = r"The bot was not accepted: its trial took longer than 12 s; it had reached (its start|game 1 of 4)\."
-    assert re.search(told, refusal.trailing)
+    message = r"The bot was not accepted: its trial took longer than 12 s; it had reached (its start|game 1 of 4)\."
+    assert re.search(message, refusal.trailing)
     assert "noughts bot check SPEC --time 0.1/move" in refusal.trailing
 
 
-async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
-    limits = Limits(submissions=4, submitted_bytes=4 * len(GOOD) + 60, bots=2)
+async def test_limits_of_an_owner_are_enforced(tmp_path: Path) -> None:
+    limits = Limits(submissions=4, submitted_bytes=4 * len(RANDOM_BOT) + 60, bots=2)
     async with hosting(tmp_path, limits=limits) as (client, _):
-        token, other = await client.token("alice", *ALL), await client.token("bob", *ALL)
-        await submit(client, token, "one", GOOD)
-        refusal = await refusal_of(submit(client, token, "one", GOOD + "#" * 2 * len(GOOD) + "#" * 100))
+        token, other = await client.token("alice", *ALL_SCOPES), await client.token("bob", *ALL_SCOPES)
+        await submit(client, token, "one", RANDOM_BOT)
+        refusal = await refusal_of(submit(client, token, "one", RANDOM_BOT + "#" * 2 * len(RANDOM_BOT) + "#" * 100))
         assert "bytes of your submitted bots" in refusal.trailing
-        await submit(client, token, "two", GOOD + "# 2")
-        assert "bots of yours" in (await refusal_of(submit(client, token, "three", GOOD + "# 3"))).trailing
-        assert "permission" in (await refusal_of(submit(client, other, "one", GOOD))).trailing.lower()
-        await submit(client, token, "two", GOOD + "# 4")
-        assert "within an hour" in (await refusal_of(submit(client, token, "two", GOOD + "# 5"))).trailing
-        assert await stored(client) == (2, 3, 3)
+        await submit(client, token, "two", RANDOM_BOT + "# 2")
+        assert "bots of yours" in (await refusal_of(submit(client, token, "three", RANDOM_BOT + "# 3"))).trailing
+        assert "permission" in (await refusal_of(submit(client, other, "one", RANDOM_BOT))).trailing.lower()
+        await submit(client, token, "two", RANDOM_BOT + "# 4")
+        assert "within an hour" in (await refusal_of(submit(client, token, "two", RANDOM_BOT + "# 5"))).trailing
+        assert await stored_counts(client) == (2, 3, 3)
 
 
 @pytest.mark.at_length
-async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(processor_seconds=6)) as (client, here):
-        token = await client.token("alice", *ALL)
-        slow = BOT.format("return sum(range(3_000_000 if position.variant.rows == 15 else 9)) and position.free[0]")
+async def test_bots_of_an_owner_without_processor_time_left_do_not_play(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=6)) as (client, submitted_bots):
+        token = await client.token("alice", *ALL_SCOPES)
+        slow = BOT_TEMPLATE.format(
+            "return sum(range(3_000_000 if position.variant.rows == 15 else 9)) and position.free[0]"
+        )
         await submit(client, token, "slow", slow)
-        await submit(client, token, "mine", GOOD)
+        await submit(client, token, "mine", RANDOM_BOT)
         await client.create(token, games_per_pair=1000, variant="gomoku")
         for bot in ("slow", "mine"):
             await client.join(token, bot)
         await client.start(token)
-        await eventually(lambda: online(client), lambda names: not names)
-        await wait_until(lambda: not here.playing())
+        await wait_for(lambda: online_bots(client), lambda names: not names)
+        await wait_until(lambda: not submitted_bots.playing())
         assert (await client.get()).games_done < 1000
 
 
-RESTLESS = """
+THREADED_BOT = """
 import threading
 from noughts_bots import Bot
 
@@ -491,11 +506,11 @@ class Mine(Bot):
 
 
 @pytest.mark.at_length
-async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_path: Path) -> None:
+async def test_a_bot_that_computes_in_its_opponents_time_has_low_priority(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, here):
-        token = await client.token("alice", *ALL)
-        await submit(client, token, "restless", RESTLESS)
-        waiting = BOT.format(
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "restless", THREADED_BOT)
+        waiting = BOT_TEMPLATE.format(
             "import time; time.sleep(60 if position.variant.rows == 15 else 0); return position.free[0]"
         )
         await submit(client, token, "slow", waiting)
@@ -514,48 +529,48 @@ def niceness(playing: "submitted._Playing") -> int:
     return os.getpriority(os.PRIO_PROCESS, playing.process.started.pid) if playing.process else -1
 
 
-async def test_time_after_the_last_look_is_charged(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, here):
-        token = await client.token("alice", *ALL)
-        await submit(client, token, "restless", RESTLESS)
+async def test_processor_time_after_the_last_check_is_charged(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, submitted_bots):
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "restless", THREADED_BOT)
         async with client.online(token, "ada"):
             await client.create(token, games_per_pair=1000, variant="gomoku")
             for bot in ("restless", "ada"):
                 await client.join(token, bot)
-            before = here._time._used.total()
+            before = submitted_bots._time._used.total()
             await client.start(token)
-            await wait_until(lambda: any(each.process for each in here._playing.values()))
-            [playing] = here._playing.values()
+            await wait_until(lambda: any(each.process for each in submitted_bots._playing.values()))
+            [playing] = submitted_bots._playing.values()
             assert playing.process is not None
             process = playing.process.started
             await wait_until(lambda: processor_seconds(process.pid) > playing.seconds + 0.2)
     assert process.processor_seconds > 0.2
-    charged = (here._time._used.total() - before) / 1000
+    charged = (submitted_bots._time._used.total() - before) / 1000
     assert charged == pytest.approx(process.processor_seconds, abs=0.05)
 
 
 @pytest.mark.at_length
-async def test_bots_that_crash_between_looks_are_charged_all_the_same(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(processor_seconds=2)) as (client, here):
-        token = await client.token("alice", *ALL)
+async def test_bots_that_crash_between_checks_are_charged(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=2)) as (client, submitted_bots):
+        token = await client.token("alice", *ALL_SCOPES)
         busy = "sum(range(6_000_000)) and __import__('os')._exit(1)"
-        crashing = BOT.format(f"return {busy} if len(position.moves) > 3 else position.free[0]")
+        crashing = BOT_TEMPLATE.format(f"return {busy} if len(position.moves) > 3 else position.free[0]")
         await submit(client, token, "crashing", crashing, variant="mnk:2,2,2")
-        await submit(client, token, "mine", GOOD)
+        await submit(client, token, "mine", RANDOM_BOT)
         await client.create(token, games_per_pair=1000, variant="gomoku", concurrency=1)
         for bot in ("crashing", "mine"):
             await client.join(token, bot)
         await client.start(token)
-        await eventually(lambda: online(client), lambda names: not names)
-        await wait_until(lambda: not here.playing())
+        await wait_for(lambda: online_bots(client), lambda names: not names)
+        await wait_until(lambda: not submitted_bots.playing())
         assert 1 <= (await client.get()).games_done < 100
 
 
 async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None:
-    token = await client.token("alice", *ALL)
+    token = await client.token("alice", *ALL_SCOPES)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bot.py", GOOD + "bomb = (" + "0," * (1 << 20) + ")\n")
+        archive.writestr("bot.py", RANDOM_BOT + "bomb = (" + "0," * (1 << 20) + ")\n")
     assert len(packed.getvalue()) < 10_000
     before = memory_peak_from_now()
     assert "at most 262,144 per file" in (await refusal_of(submit(client, token, "bomb", packed.getvalue()))).trailing
@@ -563,44 +578,44 @@ async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None
 
 
 def memory_peak_from_now() -> int:
-    """Forget the most bytes of memory so far, and return those of now."""
+    """Reset the peak of this process's memory, and return its memory now, in bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     return memory_peak()
 
 
 def memory_peak() -> int:
-    """The most bytes of memory that this process has had."""
+    """Return the peak of this process's memory since the last reset, in bytes."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) << 10
 
 
 async def test_source_that_cannot_be_parsed_within_limits_is_refused(client: Client) -> None:
-    token = await client.token("alice", *ALL)
-    refusal = await refusal_of(submit(client, token, "deep", GOOD + "x = " + "-" * 200_000 + "1\n"))
+    token = await client.token("alice", *ALL_SCOPES)
+    refusal = await refusal_of(submit(client, token, "deep", RANDOM_BOT + "x = " + "-" * 200_000 + "1\n"))
     assert "one that can be read in 10 s of processor time and 512 MiB of memory" in refusal.trailing
 
 
 async def test_refused_trials_count_as_attempts(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(submissions=2)) as (client, _):
-        token = await client.token("alice", *ALL)
+        token = await client.token("alice", *ALL_SCOPES)
         for _ in range(2):
             assert "invalid syntax" in (await refusal_of(submit(client, token, "mine", "def"))).trailing
-        assert "within an hour" in (await refusal_of(submit(client, token, "mine", GOOD))).trailing
-        await submit(client, await client.token("bob", *ALL), "other", GOOD)
+        assert "within an hour" in (await refusal_of(submit(client, token, "mine", RANDOM_BOT))).trailing
+        await submit(client, await client.token("bob", *ALL_SCOPES), "other", RANDOM_BOT)
 
 
 @pytest.mark.at_length
-async def test_refused_trials_are_charged_beyond_a_restart_of_the_server(tmp_path: Path) -> None:
-    for tried in (False, True):
+async def test_refused_trials_stay_charged_after_a_restart(tmp_path: Path) -> None:
+    for was_restarted in (False, True):
         async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):
-            token = await client.token("alice", *ALL)
-            busy = BOT.format("sum(range(100_000_000)); raise ValueError('too late')")
-            assert tried or "too late" in (await refusal_of(submit(client, token, "mine", busy))).trailing
-            assert "processor time" in (await refusal_of(submit(client, token, "mine", GOOD))).trailing
-            await submit(client, await client.token("bob", *ALL), f"other-{tried}", GOOD)
+            token = await client.token("alice", *ALL_SCOPES)
+            busy = BOT_TEMPLATE.format("sum(range(100_000_000)); raise ValueError('too late')")
+            assert was_restarted or "too late" in (await refusal_of(submit(client, token, "mine", busy))).trailing
+            assert "processor time" in (await refusal_of(submit(client, token, "mine", RANDOM_BOT))).trailing
+            await submit(client, await client.token("bob", *ALL_SCOPES), f"other-{was_restarted}", RANDOM_BOT)
 
 
-async def test_processor_time_is_that_of_all_servers_and_of_one_day(tmp_path: Path) -> None:
+async def test_processor_time_is_counted_over_all_servers_for_one_day(tmp_path: Path) -> None:
     now, limits = [86_400_000 * 20_000], Limits(processor_seconds=2)
     async with client_of(tmp_path / "x.sqlite") as client:
         store = client.server.store
@@ -625,17 +640,17 @@ async def test_time_charged_by_another_call_counts_while_it_is_saved(tmp_path: P
     async with client_of(tmp_path / "x.sqlite") as client:
         store = client.server.store
         owner = await store.write(lambda connection: create_owner(connection, "alice"))
-        used = ProcessorTime(store, Limits(processor_seconds=2))
-        used.charge(owner, 3)
+        processor_time = ProcessorTime(store, Limits(processor_seconds=2))
+        processor_time.charge(owner, 3)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(5):
-                tasks.create_task(used.save())
-        assert used.is_spent(owner)
+                tasks.create_task(processor_time.save())
+        assert processor_time.is_spent(owner)
 
 
-async def test_trials_give_way_to_games(client: Client) -> None:
-    slow = BOT.format("import time; time.sleep(3)")
-    token = await client.token("alice", *ALL)
+async def test_trials_have_a_lower_priority_than_games(client: Client) -> None:
+    slow = BOT_TEMPLATE.format("import time; time.sleep(3)")
+    token = await client.token("alice", *ALL_SCOPES)
     async with asyncio.TaskGroup() as tasks:
         trial = tasks.create_task(submit(client, token, "mine", slow))
         await wait_until(lambda: nice_above_own(10) in nice_values_of_children())
@@ -643,44 +658,46 @@ async def test_trials_give_way_to_games(client: Client) -> None:
 
 
 def nice_values_of_children() -> set[int]:
-    found = set[int]()
+    values = set[int]()
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            found.add(child.nice())
-    return found
+            values.add(child.nice())
+    return values
 
 
 async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "_TRIALS_AT_ONCE", 1)
-    async with hosting(tmp_path) as (client, here), asyncio.TaskGroup() as tasks:
-        ended: list[str] = []
+    async with hosting(tmp_path) as (client, submitted_bots), asyncio.TaskGroup() as tasks:
+        finished_trials: list[str] = []
 
         async def send(token: str, bot: str) -> None:
-            await submit(client, token, bot, GOOD)
-            ended.append(bot)
+            await submit(client, token, bot, RANDOM_BOT)
+            finished_trials.append(bot)
 
-        alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
+        alice, bob = await client.token("alice", *ALL_SCOPES), await client.token("bob", *ALL_SCOPES)
         for bot in ("first", "second"):
             tasks.create_task(send(alice, bot))
-        await wait_until(lambda: sum(map(len, here._trials._attempts.values())) == 2)
+        await wait_until(lambda: sum(map(len, submitted_bots._trials._attempts.values())) == 2)
         tasks.create_task(send(bob, "other"))
-    assert ended in (["first", "other", "second"], ["second", "other", "first"])
+    assert finished_trials in (["first", "other", "second"], ["second", "other", "first"])
 
 
-async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, lots: bytes) -> None:
+async def test_a_bot_of_a_kind_that_is_no_longer_accepted_is_offline(tmp_path: Path, lots_module: bytes) -> None:
     async with hosting(tmp_path) as (client, _):
-        token = await client.token("alice", *ALL)
-        await submit(client, token, "mine", GOOD)
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "mine", RANDOM_BOT)
     async with hosting(tmp_path, ("wasm",)) as (client, _):
-        assert await online(client) == []
-        assert "accepting bots of kind wasm" in (await refusal_of(submit(client, token, "mine", FIRST))).trailing
-        await submit(client, token, "lots", lots, "wasm")
+        assert await online_bots(client) == []
+        assert (
+            "accepting bots of kind wasm" in (await refusal_of(submit(client, token, "mine", FIRST_CELL_BOT))).trailing
+        )
+        await submit(client, token, "lots", lots_module, "wasm")
 
 
-async def test_an_unreadable_program_ends_no_server_and_plays_later(tmp_path: Path) -> None:
+async def test_an_unreadable_program_does_not_stop_the_server(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, _):
-        token = await client.token("alice", *ALL)
-        for name, content in (("one", GOOD), ("two", FIRST)):
+        token = await client.token("alice", *ALL_SCOPES)
+        for name, content in (("one", RANDOM_BOT), ("two", FIRST_CELL_BOT)):
             await submit(client, token, name, content)
         change(tmp_path / "x.sqlite", "UPDATE programs SET content = CAST(content || x'0a' AS BLOB)")
         await client.create(token)
@@ -693,10 +710,10 @@ async def test_an_unreadable_program_ends_no_server_and_plays_later(tmp_path: Pa
         await client.until(lambda cup: cup.games_done == 2)
 
 
-async def test_what_was_handed_in_plays_on_after_a_restart(tmp_path: Path) -> None:
+async def test_submitted_bots_continue_after_a_restart(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, _):
-        token = await client.token("alice", *ALL)
-        for name, content in (("one", GOOD), ("two", FIRST)):
+        token = await client.token("alice", *ALL_SCOPES)
+        for name, content in (("one", RANDOM_BOT), ("two", FIRST_CELL_BOT)):
             await submit(client, token, name, content)
         await client.create(token, games_per_pair=2000)
         for bot in ("one", "two"):
@@ -707,8 +724,8 @@ async def test_what_was_handed_in_plays_on_after_a_restart(tmp_path: Path) -> No
         await client.until(lambda cup: cup.games_done == 2000)
 
 
-def zipped(content: dict[str, bytes]) -> bytes:
-    """A zip file with these files."""
+def zip_of(content: dict[str, bytes]) -> bytes:
+    """Return a zip file with these files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in content.items():
@@ -717,13 +734,13 @@ def zipped(content: dict[str, bytes]) -> bytes:
 
 
 async def test_unpacked_programs_of_an_owner_have_a_limit(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(unpacked_mib=50)) as (client, here):
-        token = await client.token("alice", *ALL)
-        large = zipped({"bot.py": FIRST.encode(), "zeros.bin": bytes(40 << 20)})
-        assert len(large) < 1 << 16
+    async with hosting(tmp_path, limits=Limits(unpacked_mib=50)) as (client, submitted_bots):
+        token = await client.token("alice", *ALL_SCOPES)
+        large_zip = zip_of({"bot.py": FIRST_CELL_BOT.encode(), "zeros.bin": bytes(40 << 20)})
+        assert len(large_zip) < 1 << 16
         with capture_logs() as logs:
             for bot in ("one", "two"):
-                await submit(client, token, bot, large)
+                await submit(client, token, bot, large_zip)
             await client.create(token, games_per_pair=2, concurrency=2)
             for bot in ("one", "two"):
                 await client.join(token, bot)
@@ -731,5 +748,5 @@ async def test_unpacked_programs_of_an_owner_have_a_limit(tmp_path: Path) -> Non
             await wait_until(lambda: any(entry["event"] == "submission_not_accepted" for entry in logs))
         (refusal,) = (entry for entry in logs if entry["event"] == "submission_not_accepted")
         assert "unpacked_mib" in refusal["error"], refusal
-        await wait_until(lambda: not here._playing)
-        assert not here._unpacked._bytes
+        await wait_until(lambda: not submitted_bots._playing)
+        assert not submitted_bots._unpacked._bytes
