@@ -238,7 +238,7 @@ def test_rebuilt_ladder_makes_the_same_pairs(entries: int, steps: int) -> None:
     for _ in range(steps):
         simulation.step()
     history = [simulation.over[number] for number in range(len(simulation.history))]
-    rebuilt = Ladder.rebuilt(range(entries), (), history)
+    rebuilt = Ladder.rebuild(range(entries), (), history)
     for _ in range(20):
         pairs = simulation.ladder.pair(1)
         assert rebuilt.pair(1) == pairs
@@ -254,7 +254,7 @@ def test_rebuilt_ladder_knows_open_encounters_and_withdrawn_entries(entries: int
         simulation.step()
     simulation.leave(0)
     history = [simulation.over.get(number, pair) for number, pair in enumerate(simulation.history)]
-    rebuilt = Ladder.rebuilt(range(entries), {0}, history)
+    rebuilt = Ladder.rebuild(range(entries), {0}, history)
     for pair in rebuilt.pair(entries):
         assert 0 not in pair
         assert not any(simulation.open[entry] for entry in pair)
