@@ -251,7 +251,7 @@ def test_a_program_that_ends_before_its_first_answer_is_disabled(folder_of_user:
     ]
 
 
-def test_a_run_in_which_a_bot_was_disabled_exits_with_1_and_has_its_results(folder_of_user: UserFolder) -> None:
+def test_run_in_which_a_bot_was_disabled_exits_with_1_and_has_its_results(folder_of_user: UserFolder) -> None:
     (folder_of_user.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
     said, complained = folder_of_user.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
     assert "4 games: 4 crashed" in said
