@@ -109,7 +109,11 @@ def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path,
         ("UPDATE games SET result = 2 + (result = 2), termination = 2 WHERE ordinal = 7", "/games/7", "expected"),
         ("UPDATE games SET result = 99 WHERE ordinal = 7", "tournaments/", "cannot be read on"),
         (
-            "INSERT INTO journal SELECT 1, ordinal, 0, 1, x'0000', x'', 0, 0, 0, NULL, NULL FROM games WHERE ordinal=7",
+            (
+                "INSERT INTO journal (tournament_id, ordinal, first_entry, second_entry, moves, times, first_clock_us,"
+                " second_clock_us, opening_plies) SELECT 1, ordinal, 0, 1, x'0000', x'', 0, 0, 0 FROM games"
+                " WHERE ordinal = 7"
+            ),
             "/games/7",
             "journal: move 2",
         ),
