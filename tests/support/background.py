@@ -14,7 +14,7 @@ from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 
 Entered = TypeVar("Entered")
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds after which something that should begin or end has failed to."""
 
 

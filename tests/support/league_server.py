@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds after which a test that waits for something has failed."""
 
 

@@ -24,7 +24,7 @@ from tests.support.leaping_loop import loop_microseconds
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
 TOKEN = "let-me-in"
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds after which a test that waits for something has failed."""
 
 Move = tuple[int, int, int]

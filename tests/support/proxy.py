@@ -14,7 +14,7 @@ from tests.support.root import ROOT
 from tests.support.tools import nginx
 
 _PAGE = ROOT / "docs" / "how-to" / "operations.md"
-_PATIENCE = 30
+_PATIENCE = 90
 _MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
 events {{ worker_connections 512; }}
 http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;

@@ -17,7 +17,7 @@ import pyte
 
 from tests.support.processes import PROGRAM, environment
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds after which a test that waits for something on the screen has failed."""
 
 BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3

@@ -16,7 +16,7 @@ from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits
 
 ENTRY = "probes:main"
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 @dataclass
