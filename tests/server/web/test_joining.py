@@ -13,28 +13,32 @@ from tests.server.web.test_signin import SignedIn
 from tests.support.background import bots_online
 from tests.support.site import Site
 
-NOW = datetime.now(UTC)
-EARLIER, LATER = ((NOW + timedelta(hours=hours)).isoformat() for hours in (-1, 1))
+
+def stamp(hours: int | None) -> str | None:
+    """Return the time in this many hours, as in documents of the website."""
+    return None if hours is None else (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
 
 
 @pytest.mark.parametrize(
-    "begin, end, takes_entries, words",
+    "hours_to_begin, hours_to_end, takes_entries, words",
     [
         (None, None, True, ""),
-        (LATER, None, False, "joining begins"),
-        (EARLIER, LATER, True, "joining ends"),
-        (None, EARLIER, False, "joining ended"),
+        (1, None, False, "joining begins"),
+        (-1, 1, True, "joining ends"),
+        (None, -1, False, "joining ended"),
     ],
 )
-def test_join_window_is_told_in_words(begin: str | None, end: str | None, takes_entries: bool, words: str) -> None:
-    tournament = {"state": "open", "join_from": begin, "join_until": end}
+def test_join_window_is_told_in_words(
+    hours_to_begin: int | None, hours_to_end: int | None, takes_entries: bool, words: str
+) -> None:
+    tournament = {"state": "open", "join_from": stamp(hours_to_begin), "join_until": stamp(hours_to_end)}
     assert takes_first_entries(tournament) is takes_entries
     assert join_window(tournament).startswith(words)
     assert bool(join_window(tournament)) == bool(words)
 
 
 def test_tournament_that_runs_has_no_join_window() -> None:
-    tournament = {"state": "running", "join_from": EARLIER, "join_until": LATER}
+    tournament = {"state": "running", "join_from": stamp(-1), "join_until": stamp(1)}
     assert join_window(tournament) == ""
     assert not takes_first_entries(tournament)
 
@@ -50,7 +54,7 @@ def make_tournament(server: ServerUnderTest, name: str, join_from: datetime) -> 
 
 
 def test_page_says_when_joining_begins_and_has_no_button_before(server: ServerUnderTest, site: Site) -> None:
-    place = make_tournament(server, "joined-later", NOW + timedelta(hours=1))
+    place = make_tournament(server, "joined-later", datetime.now(UTC) + timedelta(hours=1))
     token = server.token("lea")
     with bots_online(server.address, token, waiting="random"):
         stranger_page, owner_page = site.get(place), SignedIn(site, token).get(place)
