@@ -96,9 +96,10 @@ def build_career(connection: Connection, bots: int, tournaments: int) -> None:
     )
     _driver(connection).execute(
         """
-        INSERT INTO games
+        INSERT INTO games (tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves,
+            times, ended_at)
         SELECT id, 1 + e.number, 1, e.number, 1 - e.number, 1 + (id + e.number) % 3, 1, x'00010203040506',
-            zeroblob(28), 0, NULL, 0, NULL, NULL, NULL
+            zeroblob(28), 0
         FROM tournaments JOIN entries e ON e.tournament_id = id
         """
     )
@@ -131,7 +132,9 @@ def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, 
             yield (tournament.id, slot.ordinal, slot.first, slot.second, result, b"\0\1\2\3\4\5\6", b"\0" * 28)
 
     _driver(connection).executemany(
-        "INSERT INTO games VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0, NULL, 0, NULL, NULL, NULL)", rows()
+        "INSERT INTO games (tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves,"
+        " times, ended_at) VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0)",
+        rows(),
     )
     _driver(connection).execute(
         "UPDATE tournaments SET games_done = ?, folded = ?, explored = ? WHERE id = ?",

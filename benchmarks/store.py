@@ -105,7 +105,7 @@ def run_bare(path: Path, games: list[FinishedGame], size: int) -> tuple[float, f
     connection.execute(
         "CREATE TABLE games (tournament INTEGER, ordinal INTEGER, attempt INTEGER, first INTEGER,"
         " second INTEGER, result INTEGER, termination INTEGER, moves BLOB, times BLOB, fault TEXT,"
-        " opening_plies INTEGER, allowances BLOB, scores BLOB, comments BLOB,"
+        " opening_plies INTEGER, allowances BLOB, scores BLOB, comments BLOB, thoughts BLOB,"
         " PRIMARY KEY (tournament, ordinal)) WITHOUT ROWID"
     )
     elapsed, insert = 0.0, f"INSERT INTO games VALUES ({', '.join('?' * len(FinishedGame._fields))})"  # noqa: S608

@@ -330,12 +330,12 @@ def test_a_bot_computes_each_position_once(monkeypatch: pytest.MonkeyPatch, spec
 def test_search_scores_alike_after_it_has_forgotten(monkeypatch: pytest.MonkeyPatch, name: str, module: Any) -> None:
     remembering, forgetful = bot_of(name), bot_of(name)
     expected = [remembering.consider(position) for _, _, position in every_position()[::97]]
-    monkeypatch.setattr(module, "_REMEMBERED", 10)
+    monkeypatch.setattr(module, "_MOST_CACHED", 10)
     assert [forgetful.consider(position) for _, _, position in every_position()[::97]] == expected
 
 
 def test_the_number_of_remembered_answers_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering_module, "_REMEMBERED_CELLS", 90)
+    monkeypatch.setattr(remembering_module, "_MOST_CACHED_CELLS", 90)
     bot = Pascal()
     for _, _, position in every_position()[::97]:
         bot.consider(position)

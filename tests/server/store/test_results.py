@@ -328,9 +328,10 @@ async def test_rebuild_of_nothing_finds_nothing(arena: Arena) -> None:
 async def test_slot_that_another_program_stored_is_not_stored_twice(arena: Arena) -> None:
     games = await arena.play(await arena.tournament(games_per_pair=10))
     await arena.commit(games[:3])
+    columns = "attempt, first_entry, second_entry, result, termination, moves, times, ended_at"
     arena.execute(
-        "INSERT INTO games SELECT tournament_id, 5, attempt, first_entry, second_entry, result, termination,"
-        " moves, times, ended_at, fault, 0, allowances, scores, comments FROM games WHERE ordinal = 1"
+        f"INSERT INTO games (tournament_id, ordinal, {columns})"
+        f" SELECT tournament_id, 5, {columns} FROM games WHERE ordinal = 1"
     )
     with pytest.raises(Exception, match=r"(?i)unique"):
         await arena.commit(games[3:])

@@ -404,8 +404,11 @@ def test_each_game_tile_proposes_a_bot_that_plays_it(tables: Site, browser: Brow
         expect(page.locator("[name=opponent]:checked")).to_have_value("screen")
 
 
-def test_refused_opponent_is_explained_next_to_the_button(tables: Site, browser: Browser) -> None:
-    with page_in(browser, tables.address, viewport={"width": 390, "height": 800}) as page:
+def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTest, browser: Browser) -> None:
+    with (
+        site_of(server.address, token=server.token("refusing")) as site,
+        page_in(browser, site.address, viewport={"width": 390, "height": 800}) as page,
+    ):
         page.goto("/play")
         page.get_by_label("Variant").fill("qubic")
         choose_opponent(page, "house:minimax")
@@ -421,8 +424,10 @@ def test_refused_opponent_is_explained_next_to_the_button(tables: Site, browser:
 @pytest.mark.parametrize(
     "variant, names", [("connect4", {"Red", "Yellow"}), ("gomoku", {"Black", "White"}), ("qubic", {"X", "O"})]
 )
-def test_pieces_are_named_by_their_colour(tables: Site, browser: Browser, variant: str, names: set[str]) -> None:
-    with page_in(browser, tables.address) as page:
+def test_pieces_are_named_by_their_colour(
+    server: ServerUnderTest, browser: Browser, variant: str, names: set[str]
+) -> None:
+    with site_of(server.address, token=server.token(f"site-{variant}")) as site, page_in(browser, site.address) as page:
         start_game(page, "screen", variant=variant)
         assert set(page.locator(".player .label").all_inner_texts()) == names
         expect(page.locator(".player .piece")).to_have_count(2)
