@@ -18,8 +18,9 @@ _LOGISTIC = 200
 _LARGEST_CHANCE = 2_000
 
 _WORDS = r"ev|eval|evaluation|score|val|value|win\ ?rate|估值|分值|评分|得分|胜率"
+# Engines are untrusted: a possessive quantifier (`*+`) does not try to split spaces in all ways.
 _VALUE = r"""
-    \s*[:=]?\s*
+    \s*+[:=]?\s*+
     (?:
         (?P<sign>[+-]?) (?P<end>mate(?:\ in)?|[mwl\#]|(?<=[+-])v) \s* (?P<sign2>[+-]?) (?P<plies>\d{1,4}|\*) (?![\w.])
       | (?P<infinite>[+-]?) (?:val_)?inf(?:inity|inite)?\b

@@ -11,14 +11,15 @@ from itertools import product
 from noughts_referee.rules import Thought
 from noughts_referee.rules.thoughts import LONGEST_PV
 
-_NUMBER = r"\s*[:=]?\s*(\d{1,15}(?:\.\d{1,9})?)"
+# Engines are untrusted: where a text can be split in several ways, a possessive quantifier (`*+`) tries only one.
+_NUMBER = r"\s*+[:=]?\s*+(\d{1,15}(?:\.\d{1,9})?)"
 _DEPTH = re.compile(rf"(?<!\w)(?:depth|dep|深度|层数){_NUMBER}", re.IGNORECASE)
 _NODES = re.compile(rf"(?<![\w/])(?:nodes?|nd|n|visits?|节点数?){_NUMBER}\s*([kmgt]?)(?![\w/])", re.IGNORECASE)
 _TIME = re.compile(rf"(?<!\w)(?:time|tm|总?耗时|用时){_NUMBER}\s*(ms|s|sec|min|h|)(?!\w)", re.IGNORECASE)
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNIT_US = {"": 10**3, "ms": 10**3, "s": 10**6, "sec": 10**6, "min": 60 * 10**6, "h": 3_600 * 10**6}
-_POINT = r"(?:[a-z]\d{1,2}|[\[(]?\d{1,2},\s?\d{1,2}[\])]?)"
-_LINE = re.compile(rf"(?<![\w,.\-]){_POINT}(?:[\s_\->;]*{_POINT})+(?![\w,.])", re.IGNORECASE)
+_POINT = r"(?:[a-z]\d{1,2}+|[\[(]?\d{1,2}+,\s?\d{1,2}+[\])]?+)"
+_LINE = re.compile(rf"(?<![\w,.\-]){_POINT}(?:[\s_\->;]*+{_POINT})+(?![\w,.])", re.IGNORECASE)
 _POINTS = re.compile(r"([a-z])(\d{1,2})|(\d{1,2}),\s?(\d{1,2})", re.IGNORECASE)
 _LETTERS, _LETTERS_WITHOUT_I = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 
@@ -73,9 +74,9 @@ class ThoughtReader:
             if not depth and (match := _DEPTH.search(line)):
                 depth = int(float(match[1]))
             if not nodes and (match := _NODES.search(line)):
-                nodes = int(float(match[1]) * _THOUSANDS[match[2].lower()])
+                nodes = int(float(match[1]) * _THOUSANDS[match[2].casefold()])
             if not time_us and (match := _TIME.search(line)):
-                time_us = int(float(match[1]) * _UNIT_US[match[2].lower()])
+                time_us = int(float(match[1]) * _UNIT_US[match[2].casefold()])
             if not pv and (match := _LINE.search(line)):
                 pv = self._line(match[0], cell, columns, rows)
         if not (depth or nodes or time_us or pv):

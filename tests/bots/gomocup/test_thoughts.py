@@ -1,9 +1,12 @@
 """What engines' messages say about their search: each form that engines print."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.thoughts import ThoughtReader
 from noughts_referee.rules import Thought
 
@@ -30,6 +33,8 @@ def read(*lines: str, played: int = cell(5, 7)) -> Thought | None:
         ("dep 9-14 ev -126 tm 262 sp 298", Thought(9, 0, 262_000)),
         ("Depth:8-11 Val:-35 Time:11ms Node:2M h8", Thought(8, 2_000_000, 11_000)),
         ("depth=3 nodes=1234 time=1.5s", Thought(3, 1_234, 1_500_000)),
+        # Letters that Unicode takes for an s and a k.
+        ("time 5m\u017f nodes 2\u212a", Thought(0, 2_000, 5_000)),
         ("winrate: 0.6200, visits: 800, pv: f8 -> g9", Thought(nodes=800, pv=(cell(5, 7), cell(6, 8)))),
         ("深度: 8-14 估值: -72 最佳: [6,8] 耗时: 133 ms", Thought(8, 0, 133_000)),
         ("最佳路线: [6,8][9,8][11,8]", Thought(pv=(cell(5, 7), cell(8, 7), cell(10, 7)))),
@@ -61,6 +66,25 @@ def test_the_spelling_of_points_is_learned_from_earlier_moves() -> None:
     # Rows from the bottom: H6 is the row with index 9. H8 alone fits both directions.
     assert reader.read(["pv H6 H7"], cell(7, 9), 15, 15) == Thought(pv=(cell(7, 9), cell(7, 8)))
     assert reader.read(["pv H8 H9"], cell(7, 7), 15, 15) == Thought(pv=(cell(7, 7), cell(7, 6)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pv 11," + "111," * 1_000 + "x",
+        "pv " + "[1,1" * 1_000 + "x",
+        "pv " + "a1 " * 1_300 + "a1x",
+        "depth" + " " * 4_000 + "x",
+        "eval" + " " * 4_000 + "x",
+    ],
+)
+def test_lines_that_can_be_read_in_many_ways_are_read_at_once(line: str) -> None:
+    # Processor time, so that a busy machine does not matter: milliseconds, or else many seconds or years.
+    before = process_time()
+    for _ in range(16):
+        read(line)
+        score_in([line])
+    assert process_time() - before < 0.5
 
 
 @given(st.lists(st.text()), st.integers(0, 224))
