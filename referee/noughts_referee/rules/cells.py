@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from noughts_referee.rules.variant import Variant
 
-_TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
+_TYPED = re.compile(r"(?P<layer>\d{0,9})(?P<column>[a-z]+)(?P<row>\d{0,9})")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _NO_CELL = 0xFFFF_FFFF

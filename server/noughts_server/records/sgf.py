@@ -300,13 +300,17 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         head.append("".join(property_text(name, value) for name, value in occasions.items() if value))
     if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
         head.append(property_text("GC", comments))
-    scores = record.scores or [None] * len(record.moves)
-    moves = [_move(variant, record, ply, score) for ply, score in enumerate(scores)]
+    scores, thoughts, remarks = record.scores or [None] * len(record.moves), record.thoughts, record.comments
+    moves = [
+        _move(variant, record, ply, score, thoughts.get(ply), remarks.get(ply, "")) for ply, score in enumerate(scores)
+    ]
     rows = ["".join(moves[first : first + _MOVES_A_LINE]) for first in range(0, len(moves), _MOVES_A_LINE)]
     return "\n".join([f"(;{head[0]}", *head[1:], *rows]) + ")\n"
 
 
-def _move(variant: Variant, record: RecordedGame, ply: int, score: float | None) -> str:
+def _move(
+    variant: Variant, record: RecordedGame, ply: int, score: float | None, thought: Thought | None, remark: str
+) -> str:
     cell = record.moves[ply]
     if not 0 <= cell < variant.cells:
         raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
@@ -314,10 +318,9 @@ def _move(variant: Variant, record: RecordedGame, ply: int, score: float | None)
     comments = [_OPENING] if ply < record.opening_plies else []
     if ply < len(record.times_ms):
         comments.append(f"{_number(record.times_ms[ply])}ms")
-    remark = record.comments.get(ply, "")
     text = " ".join(comments) + (f"\n{remark}" if remark else "")
     comment = property_text("C", text) if text else ""
-    if (thought := record.thoughts.get(ply)) is not None:
+    if thought is not None:
         comment = property_text("N", _thought_text(thought, variant)) + comment
     # V is good for Black if it is positive.
     value = "" if score is None else property_text("V", _number(-score if ply % 2 else score))

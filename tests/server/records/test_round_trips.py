@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -209,6 +210,24 @@ def test_thoughts_of_other_programs_that_are_not_ours_are_left_out(thought: obje
     record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more={"thoughts": {"0": thought}})
     assert record.thoughts == {}
     assert "depth" not in sgf_text(record)
+
+
+def test_a_line_with_a_row_of_very_many_digits_ends_before_it() -> None:
+    (placed,) = read_sgf([f"(;GM[4]AP[Noughts]SZ[15]RU[gomoku];B[hh]N[depth 3 pv h8 h{'9' * 5_000}])"])
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.thoughts == {0: Thought(depth=3, pv=(112,))}
+
+
+def test_what_bots_reported_is_read_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = Counter[str]()
+
+    def count(record: RecordedGame) -> dict[int, Thought]:
+        reads["thoughts"] += 1
+        return {ply: Thought(depth=1) for ply in range(len(record.moves))}
+
+    monkeypatch.setattr(RecordedGame, "thoughts", property(count))
+    assert sgf_text(RecordedGame("gomoku", "ada", "bob", "*", tuple(range(100)))).count("depth 1") == 100
+    assert reads["thoughts"] == 1
 
 
 def test_names_and_comments_of_nodes_of_other_programs_are_left_out() -> None:

@@ -33,7 +33,7 @@ def test_rows_are_counted_from_the_bottom() -> None:
     assert cell_name(LARGEST, 29) == "ad30"
 
 
-@pytest.mark.parametrize("text", ["p1", "a16", "a0", "8h", "", "h", "1h8", "zz1"])
+@pytest.mark.parametrize("text", ["p1", "a16", "a0", "8h", "", "h", "1h8", "zz1", "h" + "9" * 5_000])
 def test_what_names_no_cell_is_none(text: str) -> None:
     assert read_cell(GOMOKU, text) is None
 
