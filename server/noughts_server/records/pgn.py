@@ -77,7 +77,10 @@ def _judged_moves(record: RecordedGame) -> list[str]:
     scores, thoughts = record.scores, record.thoughts
     if not (scores or thoughts):
         return []
-    variant = variant_of(record.variant)
+    try:
+        variant = variant_of(record.variant)
+    except RecordError:
+        return []  # the tags are enough for rating programs, also of variants that are not installed here
     if not all(0 <= cell < variant.cells for cell in record.moves):
         return []
     moves = []

@@ -185,3 +185,8 @@ def test_a_game_with_scores_has_its_moves_with_what_bots_thought() -> None:
     assert isinstance(placed.game, RecordedGame)
     assert (placed.game.first, placed.game.result, placed.game.moves) == ("ada", "*", ())
     assert "h8" not in pgn_text(replace(record, more={}))
+
+
+def test_a_game_of_an_unknown_variant_with_scores_has_only_tags() -> None:
+    record = RecordedGame("foreign", "ada", "bob", "1-0", (4, 0), more={"scores": [1, 2]})
+    assert pgn_text(record).endswith('[PlyCount "2"]\n\n1-0\n\n')

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_referee.rules import cell_name, in_words, parse_variant
+from noughts_referee.rules import Thought, in_words
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text, print_board
@@ -18,7 +18,6 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.convert.times import time_control
 from noughts_server.records.server_games import recorded_game, result_text, termination_text
-from noughts_server.tables.recorded_game import RecordedGame
 
 
 @command(
@@ -79,8 +78,9 @@ def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
     if game.opening_plies:
         console.print(f"opening: {cells_text(game.variant, game.moves[: game.opening_plies])}", soft_wrap=True)
     console.print(f"moves: {cells_text(game.variant, game.moves)}", soft_wrap=True)
+    thoughts = record.thoughts
     for ply in sorted(game.thoughts.keys() | (game.scores.keys() if game.thoughts else set())):
-        console.print(_thought_line(game, record, ply), soft_wrap=True, markup=False)
+        console.print(_thought_line(game, ply, thoughts.get(ply)), soft_wrap=True, markup=False)
     if game.HasField("first_allowance"):
         first, second = (f"{side.network_us / 1000:g} ms and {side.margin_us / 1000:g} ms" for side in allowances(game))
         allowances_text = first if first == second else f"{first} (first), {second} (second)"
@@ -92,12 +92,12 @@ def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
         console.print(f"\n{label}: {printing.printable(note['text'])}", soft_wrap=True, markup=False)
 
 
-def _thought_line(game: pb.Game, record: RecordedGame, ply: int) -> str:
+def _thought_line(game: pb.Game, ply: int, thought: Thought | None) -> str:
     """Return `3. h8: score +35, depth 12, 34,000 nodes, 1.2 s, expects h8 i9`."""
     variant = game.variant
-    move = cell_name(parse_variant(variant), game.moves[ply]) if ply < len(game.moves) else "no move"
+    move = cells_text(variant, [game.moves[ply]]) if ply < len(game.moves) else "no move"
     parts = [f"score {game.scores[ply]:+g}"] if ply in game.scores else []
-    if (thought := record.thoughts.get(ply)) is not None:
+    if thought is not None:
         parts += [f"depth {thought.depth}"] if thought.depth else []
         parts += [f"{thought.nodes:,} {'node' if thought.nodes == 1 else 'nodes'}"] if thought.nodes else []
         parts += [f"{thought.time_us / 1e6:g} s"] if thought.time_us else []
