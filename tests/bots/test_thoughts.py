@@ -8,11 +8,12 @@ import grpc
 import pytest
 
 from noughts_bots import Bot, Move, Position
+from noughts_bots.connection.dialogue import Dialogue
 from noughts_bots.sdk.bot import Answer
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.comments import CommentKeeper, CommentLimits
-from noughts_referee.rules import Thought, pack_thoughts, unpack_thoughts, within_limits
+from noughts_referee.rules import Thought, pack_thoughts, parse_variant, unpack_thoughts, within_limits
 from noughts_referee.rules.thoughts import LARGEST_NODES
 from tests.support.games import conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot
@@ -104,6 +105,20 @@ def test_a_long_line_is_cut_and_an_empty_thought_is_not_kept() -> None:
     thought = within_limits(Thought(pv=tuple(range(225))), 225, ())
     assert thought == Thought(pv=tuple(range(32)))
     assert within_limits(Thought(depth=-1, pv=(300,)), 225, ()) is None
+
+
+def test_all_thoughts_of_a_frame_together_are_limited() -> None:
+    class Deep(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(0, depth=65_535, nodes=LARGEST_NODES, pv=range(128, 160))
+
+    dialogue, variant = Dialogue(Deep(), lambda complaint: None), parse_variant("gomoku")
+    for game in range(12_000):
+        dialogue.answer(game, 0, Position(variant))
+    moves = dialogue.reply().moves
+    assert len(moves.game) == 12_000
+    assert list(moves.thinking) == list(range(len(moves.thought)))
+    assert 900_000 < sum(thought.ByteSize() for thought in moves.thought) < 1 << 20
 
 
 def test_packed_thoughts_are_read_back_and_take_little_space() -> None:

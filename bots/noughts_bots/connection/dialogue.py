@@ -40,8 +40,10 @@ _Answer = tuple[int, int, Choice]
 """A game's handle, the ply, and the answer."""
 _LONGEST_REASON = 500
 """Characters of a reason; the referee keeps no more."""
-_MOST_TEXT_BYTES = 1 << 20
-"""Bytes of the comments and reasons in a frame. A carrier sends frames of up to 2 MiB."""
+_MOST_REMARK_BYTES = 1 << 20
+"""Bytes of the comments, thoughts and reasons in a frame. A carrier sends frames of up to 2 MiB."""
+_THOUGHT_FRAME_BYTES = 8
+"""Bytes that a thought in a frame takes beyond its own."""
 
 
 class Dialogue:
@@ -252,8 +254,14 @@ class Dialogue:
             )  # one more than the limit, so that the server marks the comment as cut
             moves.commented.extend([before + row for row in answers.comments])
             moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
-        for row, thought in answers.thoughts.items():
-            append_row(moves, thinking=before + row, thought=thought_message(thought))
+        if answers.thoughts:
+            left = _bytes_left(moves)
+            for row, thought in answers.thoughts.items():
+                message = thought_message(thought)
+                left -= _size(message)
+                if left < 0:
+                    break
+                append_row(moves, thinking=before + row, thought=message)
         if self._resigns:
             resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
             moves.resigned.extend([row for row, _ in resigned])
@@ -348,7 +356,7 @@ def _as_utf8(text: str) -> str:
 
 def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
     """Return the texts, each cut to `longest` characters; empty for texts that do not fit into the frame."""
-    left = _MOST_TEXT_BYTES - sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    left = _bytes_left(moves)
     cut_texts = []
     for text in texts:
         cut = _as_utf8(text[:longest])
@@ -356,6 +364,16 @@ def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[s
         cut_texts.append(cut if size <= left else "")
         left -= min(size, left)
     return cut_texts
+
+
+def _bytes_left(moves: pb.Moves) -> int:
+    """Return how many bytes of comments, thoughts and reasons the frame can still take."""
+    text_bytes = sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    return _MOST_REMARK_BYTES - text_bytes - sum(map(_size, moves.thought))
+
+
+def _size(thought: types_pb2.Thought) -> int:
+    return thought.ByteSize() + _THOUGHT_FRAME_BYTES
 
 
 def _boards_of(bot: Bot) -> Boards:
