@@ -129,9 +129,6 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
         moves.append(_cell(variant, value))
         comment = node.text("C") if is_alone else ""
-        has_times = has_times or "ms" in comment
-        if comment.startswith(_OPENING) and opening == len(moves) - 1:
-            opening += 1
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
         if is_own and is_alone:
@@ -140,6 +137,10 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
                 comments[len(moves) - 1] = rest
             if thought := _thought(node.text("N"), variant):
                 thoughts[len(moves) - 1] = thought
+        # What follows uses only our part of the comment, not the bot's.
+        has_times = has_times or "ms" in comment
+        if comment.startswith(_OPENING) and opening == len(moves) - 1:
+            opening += 1
         text = _TIME.search(comment)
         times.append(parse_milliseconds(text.group(1)) if text else 0.0)
     if not has_times:

@@ -212,6 +212,14 @@ def test_thoughts_of_other_programs_that_are_not_ours_are_left_out(thought: obje
     assert "depth" not in sgf_text(record)
 
 
+def test_comments_of_bots_are_not_taken_for_times_or_openings() -> None:
+    comments = {0: "opening move", 1: "it seems 9ms"}
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more=comments_by_ply(comments))
+    (placed,) = read_sgf(sgf_text(record).splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.comments, placed.game.times_ms, placed.game.opening_plies) == (comments, (), 0)
+
+
 def test_a_line_with_a_row_of_very_many_digits_ends_before_it() -> None:
     (placed,) = read_sgf([f"(;GM[4]AP[Noughts]SZ[15]RU[gomoku];B[hh]N[depth 3 pv h8 h{'9' * 5_000}])"])
     assert isinstance(placed.game, RecordedGame)
