@@ -114,8 +114,10 @@ class ParquetOutput:
         self.games[record.variant] += 1
         rows = list(self._rows_of(record, self.games.total()))
         self._waiting += rows
-        # All rows of a game are of about the same size.
+        # All rows of a game are of about the same size, except for the comments on moves.
         self._characters += len(rows) * sum(len(value) for row in rows[:1] for value in row if isinstance(value, str))
+        if self._rows_of is _move_rows:
+            self._characters += sum(map(len, record.comments.values()))
         if len(self._waiting) >= _GROUP_ROWS or self._characters >= _GROUP_CHARACTERS:
             self.write_group()
 

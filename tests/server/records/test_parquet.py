@@ -72,6 +72,13 @@ def test_rows_of_moves_have_what_searches_reported(tmp_path: Path) -> None:
     assert read_documents(write_file(tmp_path / "games.parquet", [game])) == [json_document(game)]
 
 
+def test_moves_with_long_comments_are_written_in_small_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_GROUP_CHARACTERS", 10_000)
+    game = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"comments": {"1": "x" * 5_000}})
+    file = write_file(tmp_path / "moves.parquet", [game] * 6, DataSet(Rows.MOVES))
+    assert pq.ParquetFile(file).num_row_groups == 3
+
+
 def test_a_file_without_games_can_be_read(tmp_path: Path) -> None:
     assert read_documents(write_file(tmp_path / "games.parquet", [])) == []
 
