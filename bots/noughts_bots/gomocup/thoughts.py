@@ -14,7 +14,8 @@ from noughts_referee.rules.thoughts import LONGEST_PV
 # Engines are untrusted: where a text can be split in several ways, a possessive quantifier (`*+`) tries only one.
 _NUMBER = r"\s*+[:=]?\s*+(\d{1,15}(?:\.\d{1,9})?)"
 _DEPTH = re.compile(rf"(?<!\w)(?:depth|dep|深度|层数){_NUMBER}", re.IGNORECASE)
-_NODES = re.compile(rf"(?<![\w/])(?:nodes?|nd|n|visits?|节点数?){_NUMBER}\s*([kmgt]?)(?![\w/])", re.IGNORECASE)
+_COUNT = r"\s*+[:=]?\s*+(\d{1,3}(?:,\d{3}){1,4}(?!,?\d)|\d{1,15}(?:\.\d{1,9})?(?!,\d))"
+_NODES = re.compile(rf"(?<![\w/])(?:nodes?|nd|n|visits?|节点数?){_COUNT}\s*([kmgt]?)(?![\w/])", re.IGNORECASE)
 _TIME = re.compile(rf"(?<!\w)(?:time|tm|总?耗时|用时){_NUMBER}\s*(ms|s|sec|min|h|)(?!\w)", re.IGNORECASE)
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNIT_US = {"": 10**3, "ms": 10**3, "s": 10**6, "sec": 10**6, "min": 60 * 10**6, "h": 3_600 * 10**6}
@@ -74,7 +75,7 @@ class ThoughtReader:
             if not depth and (match := _DEPTH.search(line)):
                 depth = int(float(match[1]))
             if not nodes and (match := _NODES.search(line)):
-                nodes = int(float(match[1]) * _THOUSANDS[match[2].casefold()])
+                nodes = int(float(match[1].replace(",", "")) * _THOUSANDS[match[2].casefold()])
             if not time_us and (match := _TIME.search(line)):
                 time_us = int(float(match[1]) * _UNIT_US[match[2].casefold()])
             if not pv and (match := _LINE.search(line)):

@@ -33,6 +33,8 @@ def read(*lines: str, played: int = cell(5, 7)) -> Thought | None:
         ("dep 9-14 ev -126 tm 262 sp 298", Thought(9, 0, 262_000)),
         ("Depth:8-11 Val:-35 Time:11ms Node:2M h8", Thought(8, 2_000_000, 11_000)),
         ("depth=3 nodes=1234 time=1.5s", Thought(3, 1_234, 1_500_000)),
+        ("nodes 1,234,567, depth 3", Thought(3, 1_234_567)),
+        ("n 1,234k", Thought(0, 1_234_000)),
         # Letters that Unicode takes for an s and a k.
         ("time 5m\u017f nodes 2\u212a", Thought(0, 2_000, 5_000)),
         ("winrate: 0.6200, visits: 800, pv: f8 -> g9", Thought(nodes=800, pv=(cell(5, 7), cell(6, 8)))),
@@ -46,7 +48,9 @@ def test_each_form_of_a_search_is_read(line: str, thought: Thought) -> None:
     assert read(line) == thought
 
 
-@pytest.mark.parametrize("line", ["", "fine", "depth unknown", "n/ms 5", "1.2,3.4 5", "timeout 5", "REALTIME BEST 7,7"])
+@pytest.mark.parametrize(
+    "line", ["", "fine", "nodes 1,23", "depth unknown", "n/ms 5", "1.2,3.4 5", "timeout 5", "REALTIME BEST 7,7"]
+)
 def test_lines_without_a_search_have_none(line: str) -> None:
     assert read(line) is None
 
