@@ -427,7 +427,7 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
 def test_pieces_are_named_by_their_colour(
     server: ServerUnderTest, browser: Browser, variant: str, names: set[str]
 ) -> None:
-    with site_of(server.address, token=server.token(f"site-{variant}")) as site, page_in(browser, site.address) as page:
+    with site_of(server.address, token=server.token(f"{variant}club")) as site, page_in(browser, site.address) as page:
         start_game(page, "screen", variant=variant)
         assert set(page.locator(".player .label").all_inner_texts()) == names
         expect(page.locator(".player .piece")).to_have_count(2)
