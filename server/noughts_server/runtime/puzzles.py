@@ -23,8 +23,8 @@ _FIRST_PAUSE_SECONDS = 30.0
 """The pause before the first step, because a server that starts has more urgent work."""
 _LONGEST_PAUSE_SECONDS = 60.0
 _NOTHING_PAUSE_SECONDS = 10.0
-_LONGEST_SECONDS = 600.0
-"""The time after which the process of a step is ended. Its games then have no puzzles."""
+_LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0
+"""The times after which the process of a step is ended, and that of a single game."""
 _LONGEST_REASON = 2_000
 
 
@@ -60,27 +60,46 @@ async def search(store: Store, games: GamesToSearch) -> int:
 
 
 async def _searched(games: GamesToSearch) -> list[list[Puzzle]]:
-    """Return the puzzles of each game: none if the search fails or takes too long, so that it is not repeated.
+    """Return the puzzles of each game.
 
-    Raises RuntimeError if a signal has ended the process; the search is then repeated later.
+    If the search fails, each game is searched alone. A game that fails alone has no puzzles, so that it neither costs
+    other games theirs nor is searched for ever.
     """
+    seconds = _LONGEST_STEP_SECONDS if len(games.games) > 1 else _LONGEST_GAME_SECONDS
+    try:
+        return await _search_in_process(games, seconds)
+    except _SearchError as failure:
+        if len(games.games) == 1:
+            ordinal = games.games[0].ordinal
+            logger.error(
+                "puzzle_search_failed", tournament_id=games.tournament_id, ordinal=ordinal, reason=str(failure)
+            )
+            return [[]]
+    return [puzzles for game in games.games for puzzles in await _searched(games._replace(games=[game]))]
+
+
+async def _search_in_process(games: GamesToSearch, seconds: float) -> list[list[Puzzle]]:
+    """Return the puzzles of each game. Raises _SearchError after this time, or if the process fails."""
     process = await asyncio.create_subprocess_exec(
         *COMMAND, env=ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
-    reason = f"it took more than {_LONGEST_SECONDS:.0f} s"
     try:
-        async with asyncio.timeout(_LONGEST_SECONDS):
+        async with asyncio.timeout(seconds):
             printed, problem = await process.communicate(question(games))
         if process.returncode == 0:
             return answer(printed)
-        reason = problem.decode(errors="replace")[-_LONGEST_REASON:]
-        if process.returncode is not None and process.returncode < 0:
-            raise RuntimeError(f"signal {-process.returncode} ended the search")
     except TimeoutError:
-        pass
+        raise _SearchError(f"it took more than {seconds:.0f} s") from None
+    except ValueError as error:
+        raise _SearchError(f"the process printed no puzzles: {error}") from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    logger.error("puzzle_search_failed", tournament_id=games.tournament_id, reason=reason)
-    return [[] for _ in games.games]
+    if process.returncode is not None and process.returncode < 0:
+        raise _SearchError(f"signal {-process.returncode} ended the process")
+    raise _SearchError(problem.decode(errors="replace")[-_LONGEST_REASON:])
+
+
+class _SearchError(Exception):
+    """The process of a search has failed; the text is the reason."""

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from noughts_proto.interpreter import python
 from noughts_referee.rules import Position, Variant, parse_variant
 from noughts_server.openings.canonical_positions import canonical_positions
+from noughts_server.runtime import puzzles as puzzles_module
 from noughts_server.runtime.puzzles import search
 from noughts_server.store.games.puzzles import (
     StoredPuzzle,
@@ -128,4 +130,31 @@ async def test_damaged_games_have_no_puzzles(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await arena.commit(await arena.play(await arena.tournament(games_per_pair=20)))
         await search_all(arena)
+        assert await arena.store.read(count_unsearched) == 0
+
+
+DIES_OF_SOME_GAMES = """
+import io, json, os, signal, sys
+from noughts_server.runtime import puzzle_search
+
+text = sys.stdin.read()
+if any(moves[0] == 8 for moves, given_plies in json.loads(text)[1]):
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.stdin = io.StringIO(text)
+puzzle_search.main()
+"""
+
+
+async def test_game_that_kills_its_search_costs_no_other_game_its_puzzles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 6)
+        await search_all(arena)
+        expected = {puzzle.game.ordinal for puzzle in await puzzles_of(arena) if puzzle.game.moves[0] != 8}
+        await arena.store.write(forget_puzzles)
+        monkeypatch.setattr(puzzles_module, "COMMAND", python("-c", DIES_OF_SOME_GAMES))
+        await search_all(arena)
+        found = {puzzle.game.ordinal for puzzle in await puzzles_of(arena)}
+        assert expected <= found
         assert await arena.store.read(count_unsearched) == 0
