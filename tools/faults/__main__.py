@@ -1,6 +1,7 @@
 """Put faults into the code one at a time, and report which test finds each of them.
 
-python -m tools.faults [--only NAME] [--jobs N] [--with SELECTION] [--all] [--results FILE]
+python -m tools.faults [--only NAME ...] [--jobs N] [--with SELECTION] [--near] [--all] [--limit SECONDS]
+    [--results FILE]
 
 Faults are tried in temporary work trees of the newest commit, so a change must be committed first. The exit code is 1
 if a fault was not found, or if its text is no longer in the code.

@@ -1,6 +1,6 @@
 """Parts of the documentation that are written from the code.
 
-A page names such a part in a comment: `<!-- generated: NAME -->` or `<!-- generated: NAME ARGUMENT -->`. `make docs`
+A page names such a part in a comment: `<!-- generated: NAME -->` or `<!-- generated: NAME ARGUMENT -->`. `make stubs`
 writes the text of the part below it (`tools/regenerate.py`), and `make check` compares. Pictures are drawn when the
 documentation is built (`docs/conf.py`).
 """

@@ -29,7 +29,7 @@ def by_player(position: Position) -> list[int]:
 
 
 def cell_of_action(position: Position, action: Any) -> int:
-    """Return the cell of an action (with gravity a column, else a cell); the illegal cell -1 if the column is full."""
+    """Return the cell of an action; the illegal cell -1 for a full column. See `actions_of`."""
     number = int(action)
     variant = position.variant
     if not _drops(variant):
@@ -38,7 +38,7 @@ def cell_of_action(position: Position, action: Any) -> int:
 
 
 def actions_of(position: Position) -> list[int]:
-    """Return the legal actions: with gravity columns, else cells."""
+    """Return the legal actions: columns on a board of one layer with gravity, else cells."""
     variant = position.variant
     return sorted(cell % variant.columns for cell in position.free) if _drops(variant) else list(position.free)
 

@@ -95,7 +95,7 @@ course report course
 STAYING = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
 """Commands that run until they are interrupted."""
 ELSEWHERE = {"play", "tournament run", "course init"}
-"""`play` needs a terminal; the two others call no server."""
+"""`play` needs a terminal, `tournament run` calls a server only for bots of the server, `course init` never does."""
 OWN_FOLDER = ("course ", "bot submit mine.py")
 """Commands that first read a file or folder, which one test does without."""
 DEAD = "127.0.0.1:1"
