@@ -63,3 +63,7 @@ def test_wrong_addresses_are_refused_and_missing_puzzles_named(site: Site) -> No
     for wrong in ("move=x", "move=901", "moves=x", "variant=nothing", "page_token=x"):
         assert site.get(f"/puzzles?{wrong}").status == 400
     assert "No game has such a puzzle yet." in site.get("/puzzles?variant=connect4").text
+
+
+def test_answer_that_cannot_be_played_is_no_answer(site: Site) -> None:
+    assert "does not win" not in site.get("/puzzles?move=899").text

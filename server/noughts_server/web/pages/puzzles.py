@@ -28,6 +28,8 @@ async def puzzles_page(website: Website, request: Request) -> Response:
         game = {"board": geometry(puzzle["variant"]), "moves": puzzle["moves"]}
         if game["board"]:
             puzzle["legal"] = Position.after(parse_variant(puzzle["variant"]), puzzle["moves"]).free
+            if move not in puzzle["legal"]:
+                move = None
     return await website.views.page(
         request, "puzzles.html.jinja", page=page, puzzle=puzzle, game=game, move=move, variant=variant, moves=moves
     )

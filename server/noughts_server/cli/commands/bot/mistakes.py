@@ -17,6 +17,7 @@ from noughts_server.cli.options.game_filter import GameFilter
 from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.position_files import write_positions
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 from noughts_server.records.mistakes import Mistake, mistakes_in
@@ -84,11 +85,7 @@ def mistakes(
         if file is None:
             output.show_each((mistake.document() for mistake in found), lambda: _print_table(found, name))
             return
-        with problems_with(f"--output {file}", OSError, raises=Problem), file.open("w", encoding="utf-8") as target:
-            count = 0
-            for mistake in found:
-                target.write(printing.compact_json(mistake.document()) + "\n")
-                count += 1
+        count = write_positions(file, (mistake.document() for mistake in found))
     if test_file is not None:
         with problems_with(f"--pytest {test_file}", OSError, raises=Problem):
             test_file.write_text(_PYTEST.format(file=file.name, bot=spec), encoding="utf-8")

@@ -7,10 +7,10 @@ from typer import Option
 
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, problems_with
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.puzzles import PuzzleFilter
 from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.position_files import write_positions
 from noughts_server.records.puzzles import puzzle_document
 
 
@@ -32,11 +32,6 @@ def export(
     The lines are those of `noughts puzzle list --format json`.
     """
     with server.connected() as client:
-        puzzles = puzzle_filter.puzzles(client)
-        with problems_with(f"--output {file}", OSError, raises=Problem), file.open("w", encoding="utf-8") as target:
-            count = 0
-            for puzzle in puzzles:
-                target.write(printing.compact_json(puzzle_document(puzzle)) + "\n")
-                count += 1
+        count = write_positions(file, map(puzzle_document, puzzle_filter.puzzles(client)))
     text = f"{file}: {printing.count(count, 'puzzle')}. noughts bot check SPEC --puzzles {file} tests a bot on them."
     output.show({"file": str(file), "puzzles": count}, text)

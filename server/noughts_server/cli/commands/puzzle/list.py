@@ -8,7 +8,6 @@ from noughts_server.cli.command import command
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.puzzles import PuzzleFilter
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.core.resource_names import short
 from noughts_server.records.puzzles import puzzle_document
 
 _COLUMNS = ("variant", ">moves", "game", ">ply", "bot", "found", "position")
@@ -36,6 +35,6 @@ def list_puzzles(*, puzzle_filter: PuzzleFilter, server: ServerOptions, output: 
 
 
 def _row(puzzle: pb.Puzzle) -> tuple[object, ...]:
-    found = "yes" if puzzle.HasField("played") and puzzle.played == puzzle.line[0] else "no"
-    ply = len(puzzle.moves) + 1
-    return puzzle.variant, puzzle.moves_to_win, short(puzzle.game), ply, puzzle.bot, found, puzzle.position
+    row = puzzle_document(puzzle)
+    found = "yes" if row["found"] else "no"
+    return row["variant"], row["moves_to_win"], row["game"], row["ply"], row["bot"], found, row["position"]

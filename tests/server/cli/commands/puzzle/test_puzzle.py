@@ -63,3 +63,11 @@ def test_puzzles_are_filtered_by_variant_and_moves(noughts: Noughts, env: dict[s
 def test_positions_and_puzzles_exclude_each_other(noughts: Noughts) -> None:
     refused = noughts("bot check random --positions a.jsonl --puzzles b.jsonl", code=2)
     assert "--positions and --puzzles: got both" in refused.stderr
+
+
+def test_failed_export_leaves_an_existing_file_unchanged(noughts: Noughts, tmp_path: Path) -> None:
+    file = tmp_path / "puzzles.jsonl"
+    file.write_text("of yesterday\n")
+    noughts(f"puzzle export -o {file}", env={"NOUGHTS_SERVER": "127.0.0.1:1"}, code=1)
+    assert file.read_text() == "of yesterday\n"
+    assert list(tmp_path.iterdir()) == [file]
