@@ -29,21 +29,21 @@ class HouseBot:
 
 
 HOUSE_BOTS = (
-    HouseBot("first-free", "the first free cell; easy to beat"),
     HouseBot("random", "any free cell, at random"),
+    HouseBot("first-free", "the first free cell; easy to beat"),
     HouseBot("three-stage", "wins or blocks, else the first free cell"),
+    HouseBot("fives", "counts what each line is worth"),
     HouseBot("coursework", "wins or blocks, else at random"),
     HouseBot("pascal", "weighs lines, as in an article in Pascal"),
-    HouseBot("fives", "counts what each line is worth"),
     HouseBot("nextstep", "looks a few moves ahead"),
     HouseBot("threats:nodes=500", "strong at five in a row: searches for threats"),
     HouseBot("minimax", "perfect on small boards"),
 )
-"""The bots, from the weakest to the strongest."""
+"""The bots. Those that lose most come first; of those that play a variant, the last one is proposed to visitors."""
 
 
 def house_bots(variant: str) -> list[HouseBot]:
-    """Return the bots that play this variant, from the weakest to the strongest. Raises VariantError."""
+    """Return the bots that play this variant, in the order of `HOUSE_BOTS`. Raises VariantError."""
     return [bot for bot in HOUSE_BOTS if bot.plays(variant)]
 
 

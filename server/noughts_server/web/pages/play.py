@@ -24,7 +24,7 @@ from noughts_server.web.visitors import address_of
 _MOST_BOTS = 200
 _USUAL = {"opponent": "", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
 _FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move"), "")}
-"""Fields of the form and their defaults. Without an opponent, the form shows the strongest bot of the website."""
+"""Fields of the form and their defaults. Without an opponent, the form proposes a bot of the website."""
 _MOST_CELLS = 2**16
 
 
@@ -42,7 +42,7 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
         bots = [bot for bot in online if not rooms.is_seat(bot["name"])]
     if not values["opponent"] or (failure is not None and failure.field == "opponent"):
-        values = {**values, "opponent": _strongest_bot(values["variant"])}
+        values = {**values, "opponent": _proposed_bot(values["variant"])}
     return await website.views.page(
         request,
         "play/play.html.jinja",
@@ -55,7 +55,7 @@ async def _form_page(website: Website, request: Request, values: Document, failu
     )
 
 
-def _strongest_bot(variant: str) -> str:
+def _proposed_bot(variant: str) -> str:
     """Return the opponent that the form proposes for this variant."""
     try:
         return f"{HOUSE_KIND}{house_bots(variant)[-1].spec}"

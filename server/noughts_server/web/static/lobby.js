@@ -10,7 +10,7 @@ for (const tile of form.querySelectorAll("[name=variant]"))
     other.value = "";
     filterOpponents();
     const cards = [...form.querySelectorAll(".card[data-plays]:not([hidden])")];
-    // The bots stand in the order of their strength.
+    // The server proposes the last one, too.
     if (botIsChosen()) cards.at(-1).querySelector("input").checked = true;
   });
 other.addEventListener("input", () => {
