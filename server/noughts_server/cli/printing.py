@@ -155,17 +155,20 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
-def points(value: float) -> str:
-    """Return `2½` for 2.5, or `2.5` if the output cannot show it."""
+def points(value: float, encoding: str = "") -> str:
+    """Return `2½` for 2.5, or `2.5` if a terminal with this encoding cannot show it; see `unicode`."""
     whole, half = divmod(round(value * 2), 2)
     if not half:
         return str(whole)
-    return f"{whole or ''}½" if unicode() else f"{whole}.5"
+    return f"{whole or ''}½" if unicode(encoding) else f"{whole}.5"
 
 
-def unicode() -> bool:
-    """Return whether stdout can show more than ASCII."""
-    return (sys.stdout.encoding or "").lower().startswith("utf")
+def unicode(encoding: str = "") -> bool:
+    """Return whether a terminal with this encoding can show more than ASCII; without one, whether stdout can.
+
+    While an application is open, stdout is a stream without an encoding.
+    """
+    return (encoding or sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def rating(value: float | None) -> str:

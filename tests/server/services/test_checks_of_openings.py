@@ -35,13 +35,15 @@ async def test_writes_continue_while_openings_are_checked(client: Client) -> Non
 
 
 async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) -> None:
-    token = await client.token()
+    token, is_over = await client.token(), threading.Event()
     async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(compute(0, is_over.wait))  # the checks wait for this one
         calls = [tasks.create_task(refusal_of(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
         done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        is_over.set()
         for call in waiting:
             call.cancel()
-    refusal = await done.pop()
+    (refusal,) = [await call for call in done]
     assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_checks")
     await client.create(token, "plain")  # without openings, it waits for no check
 

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli.screens.application import Application
 from noughts_server.cli.screens.watch.feed_state import FeedState
 from noughts_server.cli.screens.watch.games_of_feed import GamesOfFeed
@@ -58,6 +59,16 @@ async def watching(feed: Feed, size: tuple[int, int] = (80, 24)) -> AsyncIterato
     async with feed.application.run_test(size=size) as pilot:
         await pilot.pause(0.3)
         yield pilot
+
+
+async def test_the_overview_shows_half_points() -> None:
+    feed = Feed("tournaments/cup", "tictactoe")
+    cup = pb.WatchedTournament(name="tournaments/cup", state=tournaments_pb2.TOURNAMENT_STATE_RUNNING)
+    cup.standings.add(rank=1, standing=tournaments_pb2.Standing(label="ada", points=2.5))
+    feed.send(pb.WatchResponse(snapshot=pb.WatchSnapshot(tournaments=[cup], games=feed.games)))
+    async with watching(feed):
+        screen = feed.application.export_screenshot()
+    assert "2½" in screen
 
 
 async def test_a_game_opens_and_closes_over_the_overview() -> None:

@@ -26,7 +26,8 @@ class Overview:
     def __init__(self, state: FeedState, encoding: str) -> None:
         """`encoding` is that of the terminal."""
         self._state = state
-        self._arrows = {True: "▲", False: "▼"} if encoding.lower().startswith("utf") else {True: "^", False: "v"}
+        self._encoding = encoding
+        self._arrows = {True: "▲", False: "▼"} if printing.unicode(encoding) else {True: "^", False: "v"}
 
     def live(self, width: int, height: int, selected: str = "") -> RenderableType:
         """Return the live games and the standings in at most `height` lines; `selected` is the name of a game."""
@@ -125,7 +126,7 @@ class Overview:
                 self._arrow(tournament.name, standing.label),
                 str(standing.rank or row.rank),
                 Text(printing.printable(standing.label)),
-                printing.points(standing.points),
+                printing.points(standing.points, self._encoding),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
                 *(str(standing.faults) for _ in faults),
                 printing.rating(standing.rating if standing.HasField("rating") else None),
