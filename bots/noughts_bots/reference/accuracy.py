@@ -15,6 +15,8 @@ from noughts_referee.rules import Position, Variant
 
 REMEMBERED = 1 << 17
 """Limit of the positions and decisions of all variants that are remembered: at most about 50 MiB."""
+EFFORT_OF_GAME = 200_000
+"""The usual effort for a game; see `Effort`."""
 _MOST_JUDGES = 8
 
 

@@ -1,12 +1,16 @@
 """The kinds of tables of a tournament. Each table is made from the counts of a `Tally`."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 
+from noughts_bots.reference.accuracy import EFFORT_OF_GAME, Accuracy, Judges
+from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import VariantError, cell_name, in_words, parse_variant
 from noughts_server.competition.score import Score
 from noughts_server.core.natural_order import natural_key
+from noughts_server.tables.accuracy import LEAST_DECISIONS, shown_accuracy
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import pairings_table
 from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS, RankedEntry, tie_notes
@@ -28,6 +32,8 @@ class TableKind(StrEnum):
 
 
 _MOST_NOTES = 20
+_EFFORT_OF_TABLE = 10 * EFFORT_OF_GAME
+"""The largest effort for the accuracies of a table; see `Effort`."""
 
 _NAME_COLUMNS = (Column("rank", "#", Unit.COUNT), Column("name", "bot"))
 _SCORE_COLUMNS = tuple(Column(name, name, Unit.COUNT) for name in ("wins", "draws", "losses"))
@@ -217,13 +223,27 @@ def _time_cells(row: RankedEntry, tally: Tally) -> Iterator[Value]:
 def _models(tally: Tally, limit: int | None) -> Table:
     rows_of_models = [row for row in tally.standings() if row.label in tally.models]
     ratings = _ratings(tally) if rows_of_models else {}
+    accuracies, judged_games = _accuracies(tally)
     rows = [
-        (row.rank, row.label, ratings.get(row.label), *_model_cells(row.label, tally)) for row in rows_of_models[:limit]
+        (
+            row.rank,
+            row.label,
+            ratings.get(row.label),
+            *_model_cells(row.label, tally),
+            accuracies[row.label].decisions,
+            shown_accuracy(accuracies[row.label].decisions, accuracies[row.label].blunders),
+        )
+        for row in rows_of_models[:limit]
     ]
     notes = [
         "legal at once: moves whose first answer was legal. Tokens and cost: the mean of a game.",
         "Ratings come from all games together, with two virtual draws for each bot.",
+        "decisions: moves that could have lost a win or a draw, in positions with a known value.",
+        f"accuracy: the share of decisions that kept it; shown from {LEAST_DECISIONS} decisions on.",
     ]
+    games = len(tally.games_of_models)
+    if judged_games < games:
+        notes.append(f"Decisions come from {judged_games:,} of {games:,} games: the others need longer searches.")
     if not rows_of_models:
         notes = ["No comment in these games is the record of a language model."]
     columns = (
@@ -237,6 +257,8 @@ def _models(tally: Tally, limit: int | None) -> Table:
         Column("cost_per_game", "cost", Unit.COST),
         Column("waits", "waits", Unit.COUNT),
         Column("waited_s", "waited s", Unit.NUMBER),
+        Column("decisions", "decisions", Unit.COUNT),
+        Column("accuracy", "accuracy", Unit.SHARE),
     )
     notes += _omission_notes(len(rows), len(rows_of_models), "entries")
     return Table(TableKind.MODELS, "Language models", columns, rows, notes)
@@ -267,6 +289,25 @@ def _model_cells(label: str, tally: Tally) -> tuple[Value, ...]:
         len(waits),
         sum(waits),
     )
+
+
+def _accuracies(tally: Tally) -> tuple[defaultdict[str, Accuracy], int]:
+    """Return the accuracy by label in the games of language models, and the number of games that were judged."""
+    judges = Judges()
+    accuracies: defaultdict[str, Accuracy] = defaultdict(Accuracy)
+    effort = _EFFORT_OF_TABLE
+    judged_games = 0
+    for game in tally.games_of_models:
+        effort_of_game = Effort(min(effort, EFFORT_OF_GAME))
+        # A file can have games of unknown variants, and games that no rules allow.
+        with suppress(VariantError, ValueError, IndexError):
+            judge = judges.of(parse_variant(game.variant))
+            sides = judge.judge(game.moves, game.first_chosen, effort_of_game)
+            for label, accuracy in zip((game.first, game.second), sides, strict=True):
+                accuracies[label] = accuracies[label].plus(accuracy)
+            judged_games += sides[0].games
+        effort -= effort_of_game.nodes
+    return accuracies, judged_games
 
 
 def _ratings(tally: Tally) -> dict[str, int]:

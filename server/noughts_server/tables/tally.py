@@ -27,6 +27,17 @@ class _RepeatedGame(NamedTuple):
     times: int
 
 
+class GameOfModels(NamedTuple):
+    """The moves of a game in which a language model played."""
+
+    variant: str
+    first: str
+    second: str
+    moves: tuple[int, ...]
+    first_chosen: int
+    """The first ply that a bot chose."""
+
+
 class Counts:
     """Wins, draws and losses of the first mover, and void games."""
 
@@ -86,6 +97,8 @@ class Tally:
         """The number of games lost by label and fault."""
         self.models: defaultdict[str, list[Question]] = defaultdict(list)
         """The questions to language models, by label."""
+        self.games_of_models: list[GameOfModels] = []
+        """The games of `models` with a result and a chosen move."""
         self._distinct: set[int] = set()
         self._repeated: dict[tuple[str, str, tuple[int, ...]], _RepeatedGame | None] = {}
         """By (first mover, second mover, opening): the only game from this start, or None if games differ."""
@@ -107,8 +120,11 @@ class Tally:
                 return
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
-        for ply, question in game.questions.items():
+        questions = game.questions
+        for ply, question in questions.items():
             self.models[(first, second)[ply % 2]].append(question)
+        if questions and game.score is not None and len(moves) > game.first_chosen:
+            self.games_of_models.append(GameOfModels(game.variant, first, second, moves, game.first_chosen))
         self.terminations[game.termination].add(game.result, plies)
         # A game that was adjudicated without moves never began, because an entry was withdrawn.
         if moves or game.termination != "adjudicated":

@@ -109,8 +109,12 @@ def test_models_and_reference_bots_play_at_a_server(
     games = [json.loads(line) for line in file.read_text().splitlines()]
     table = ask(f"tournament tables {played['tournament'].partition('/')[2]} --kind models")["models"]
     assert {row["name"] for row in table} == set(models.verdicts)
+    accuracy = {row["bot"]: row for row in ask(f"records accuracy {file}")["bots"]}
     for row in table:
-        facts = {key: row[key] for key in row if key not in ("rank", "name", "rating")}
+        judged = accuracy[row["name"]]
+        assert row["decisions"] == judged["decisions"]
+        assert row["accuracy"] == (pytest.approx(judged["accuracy"]) if judged["decisions"] >= 30 else None)
+        facts = {key: row[key] for key in row if key not in ("rank", "name", "rating", "decisions", "accuracy")}
         assert facts == expected(models, games, row["name"]), row["name"]
         assert isinstance(row["rating"], int)
     # The server got the same moves as the models meant: each loss by an illegal move is of a model in prose.

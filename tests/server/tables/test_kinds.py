@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_bots.language_models.record import Answer, Question, Wait
+from noughts_referee.rules import Position, parse_variant
 from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
 from noughts_server.tables.kinds import TableKind, make_table
@@ -59,6 +62,43 @@ def test_a_model_that_never_answered_has_no_means() -> None:
         "A": (100, 10, 0.5, 1, 0),
         "B": (None, None, None, None, 2),
     }
+
+
+def test_the_table_of_models_judges_all_moves_of_their_games() -> None:
+    question = Question("m", "text", 0, False, "", [Answer("MOVE: b2", "legal", 0.1, 100, 10)], [], 0.5)
+    of_models = {"comments": {"0": question.write(), "1": question.write()}}
+    lost = game("A", "B", moves=(4, 1, 0, 8, 3, 5, 6), opening_plies=2, more=of_models)
+    unknown = game("A", "B", variant="nothing", more=of_models)
+    played = (*[lost] * 15, *[replace(lost, first="B", second="A")] * 15, unknown)
+    table = make_table(TableKind.MODELS, Tally(played))
+    decisions, blunders = accuracy_by_enumeration(lost.moves, lost.opening_plies)
+    for row in table.document():
+        assert row["decisions"] == 15 * sum(decisions)
+        assert row["accuracy"] == 1 - sum(blunders) / sum(decisions)
+    assert any(note.startswith("Decisions come from 30 of 31 games") for note in table.notes)
+
+
+def accuracy_by_enumeration(moves: Sequence[int], opening_plies: int) -> tuple[list[int], list[int]]:
+    """Return the decisions and the blunders of both sides after the opening of a game on the 3x3 board."""
+    variant = parse_variant("tictactoe")
+    decisions, blunders = [0, 0], [0, 0]
+    for ply in range(opening_plies, len(moves)):
+        position = Position.after(variant, moves[:ply])
+        values = {cell: -value_by_enumeration(Position.after(variant, (*moves[:ply], cell))) for cell in position.free}
+        best = max(values.values())
+        if best >= 0 and min(values.values()) < best:
+            decisions[ply % 2] += 1
+            blunders[ply % 2] += values[moves[ply]] < best
+    return decisions, blunders
+
+
+def value_by_enumeration(position: Position) -> int:
+    """Return 1 if the side to move wins, 0 for a draw, and -1 if it loses."""
+    outcome = position.outcome()
+    if outcome is not None:
+        return 0 if outcome.winner is None else -1
+    variant, moves = position.variant, position.moves
+    return max(-value_by_enumeration(Position.after(variant, (*moves, cell))) for cell in position.free)
 
 
 def test_the_crosstable_has_the_points_of_each_row() -> None:

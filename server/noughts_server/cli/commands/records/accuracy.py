@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.reference.accuracy import Accuracy, Judges
+from noughts_bots.reference.accuracy import EFFORT_OF_GAME, Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.records.files import require_moves
@@ -32,7 +32,7 @@ def accuracy(
     source: Annotated[str, Argument(metavar="IN", help="Games: .jsonl, .sgf, .psq or `tournaments/NAME`")],
     place: TournamentPlace,
     each: Annotated[bool, Option("--each", help="A row for each game and bot, instead of each bot")] = False,
-    effort: EffortOption = 200_000,
+    effort: EffortOption = EFFORT_OF_GAME,
     *,
     files: FileDialect,
     output: OutputOptions,
