@@ -1,5 +1,6 @@
 """GameService: the recorded games."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -21,12 +22,18 @@ from noughts_server.store.games.puzzles import count_puzzles, count_unsearched, 
 
 Kind = TypeVar("Kind", Result, Termination)
 
+_COUNTS_SECONDS = 10.0
+"""Seconds after which the numbers of puzzles are counted again: 200,000 puzzles take 0.2 s."""
+
 
 class GameServicer(games_pb2_grpc.GameServiceServicer):
     """Reads games."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._puzzle_counts: list[tuple[str, int, int]] = []
+        self._next_count = 0.0
+        """The time of `time.monotonic` from which `_puzzle_counts` is too old."""
 
     @open_to(Access.ANYONE)
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
@@ -75,12 +82,18 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
                 next_page_token=page.next_page_token,
                 counts=[
                     pb.PuzzleCount(variant=variant, moves_to_win=moves, puzzles=count)
-                    for variant, moves, count in count_puzzles(connection)
+                    for variant, moves, count in self._counts_of_puzzles(connection)
                 ],
                 waiting=count_unsearched(connection),
             )
 
         return await answer_in_turn(self._store, read)
+
+    def _counts_of_puzzles(self, connection: Connection) -> list[tuple[str, int, int]]:
+        if time.monotonic() >= self._next_count:
+            self._puzzle_counts = count_puzzles(connection)
+            self._next_count = time.monotonic() + _COUNTS_SECONDS
+        return self._puzzle_counts
 
 
 def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:

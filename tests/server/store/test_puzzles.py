@@ -117,6 +117,18 @@ async def test_puzzles_do_not_depend_on_the_order_of_the_search(tmp_path: Path) 
     assert all(one.moves <= other.moves for one, other in pairwise(listed))
 
 
+async def test_puzzles_of_an_uninstalled_plugin_leave_no_gaps_in_pages(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "mnk:4,3,3", 20, slug="cup")
+        await store_random_games(arena, "tictactoe", 30, slug="plate")
+        await search_all(arena)
+        arena.execute("UPDATE puzzles SET variant = 'a-plugin' WHERE variant = 'mnk:4,3,3'")
+        page = await arena.store.read(partial(list_puzzles, size=5))
+        counts = await arena.store.read(count_puzzles)
+    assert [puzzle.variant for puzzle in page.items] == ["tictactoe"] * 5
+    assert {variant for variant, _, _ in counts} == {"tictactoe"}
+
+
 async def test_games_that_were_searched_meanwhile_are_stored_once(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await store_random_games(arena, "tictactoe", 40)

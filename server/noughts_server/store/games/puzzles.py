@@ -144,7 +144,7 @@ def count_puzzles(connection: Connection) -> list[tuple[str, int, int]]:
     """Return variants, moves to the win, and the numbers of these puzzles."""
     keys = puzzles.c.variant, puzzles.c.moves
     rows = connection.execute(select(*keys, func.count()).where(_IS_OLDEST).group_by(*keys).order_by(*keys))
-    return [(variant, moves, count) for variant, moves, count in rows]
+    return [(variant, moves, count) for variant, moves, count in rows if _is_installed(variant)]
 
 
 def list_puzzles(
@@ -152,14 +152,16 @@ def list_puzzles(
 ) -> Page[StoredPuzzle]:
     """Return a page of the puzzles of a variant with this number of moves to the win; empty and 0: of all.
 
-    Raises InvalidArgument.
+    Puzzles of a variant whose plugin is no longer installed are left out. Raises InvalidArgument.
     """
-    statement = select(puzzles).where(_IS_OLDEST)
     if variant:
         try:
-            statement = statement.where(puzzles.c.variant == base_name(parse_variant(variant).name))
+            variants = [base_name(parse_variant(variant).name)]
         except VariantError as error:
             raise InvalidArgument.of("variant", error.got, error.expected) from error
+    else:
+        variants = [stored for stored in _stored_variants(connection) if _is_installed(stored)]
+    statement = select(puzzles).where(_IS_OLDEST, puzzles.c.variant.in_(variants))
     if moves:
         statement = statement.where(puzzles.c.moves == moves)
     column = puzzles.c
@@ -167,8 +169,7 @@ def list_puzzles(
     method = f"ListPuzzles {variant} {moves}"
     page = read_page(connection, statement, lambda row: row, method, order, size=size, page_token=page_token)
     ordinals: defaultdict[int, set[int]] = defaultdict(set)
-    rows = [row for row in page.items if _is_installed(row.variant)]
-    for row in rows:
+    for row in page.items:
         ordinals[row.tournament_id].add(row.ordinal)
     games_by_key = {
         (game.tournament_id, game.ordinal): game
@@ -185,10 +186,20 @@ def list_puzzles(
                 moves=row.moves,
                 exact=row.exact,
             )
-            for row in rows
+            for row in page.items
         ],
         page.next_page_token,
     )
+
+
+def _stored_variants(connection: Connection) -> list[str]:
+    """Return the variants with puzzles. Each is one search in an index, however many puzzles there are."""
+    variants: list[str] = []
+    while next_variant := connection.execute(
+        select(func.min(puzzles.c.variant)).where(puzzles.c.variant > (variants[-1] if variants else ""))
+    ).scalar():
+        variants.append(next_variant)
+    return variants
 
 
 def _is_installed(variant: str) -> bool:
