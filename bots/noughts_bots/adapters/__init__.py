@@ -1,4 +1,4 @@
-"""Adapters: bots for PettingZoo, OpenSpiel and Kaggle ConnectX, functions of a board, and Gymnasium environments."""
+"""Adapters: agents of PettingZoo, OpenSpiel and Kaggle ConnectX and plain functions as bots; Gymnasium environments."""
 
 import importlib
 import warnings

@@ -4,7 +4,7 @@
     boards = NoughtsVectorEnv(1024, "tictactoe")
 
 An observation is an int8 array of shape (2, layers * rows, columns): the stones of the side to move, then those of the
-other side. The last observation of a game begins with the side that gets the reward: the learner, or without an
+other side. After the end of a game, the stones of the side that gets the reward are first: the learner, or without an
 opponent the side that acted last. An action is a cell, or with gravity a column. `info["action_mask"]` marks the legal
 actions. An illegal action loses. The reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
 """
@@ -32,9 +32,11 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Info = dict[str, Any]
 _SEEDS = 2**63
+"""Seeds are below this number."""
 _NAME = "Noughts-v0"
 _OWN, _OTHER = 0, 1
-_WORD = 64
+_WORD_BITS = 64
+"""Cells in one word of a set of cells."""
 
 
 class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
@@ -50,7 +52,7 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         side: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """`opponent`: a bot, or the spec of a reference bot. `side`: the learner's, 0 moves first; None: at random."""
+        """`opponent`: a bot, or the spec of a reference bot. `side`: the learner's, 0 moves first; None for random."""
         self.variant = parse_variant(variant)
         self.render_mode = render_mode
         self._opponent = make_bot(parse_spec(opponent), self.variant) if isinstance(opponent, str) else opponent
@@ -84,8 +86,9 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         observation, info = self._observe(position.side if outcome is None else mover)
         if outcome is None:
             return observation, 0.0, False, False, info
-        reward = 0.0 if outcome.winner is None else 1.0 if outcome.winner == mover else -1.0
-        return observation, reward, True, False, info
+        if outcome.winner is None:
+            return observation, 0.0, True, False, info
+        return observation, 1.0 if outcome.winner == mover else -1.0, True, False, info
 
     def render(self) -> str | None:
         return str(self._position) if self.render_mode == "ansi" else None
@@ -129,35 +132,37 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._drops = bool(rules.gravity) and rules.layers == 1
-        # The table is padded with the number of cells: an extra cell on which both sides have a stone.
+        # `supports` pads its table with the number of cells. This is an additional cell on which both sides have a
+        # stone.
         self._below = supports(rules) if rules.gravity and not self._drops else None
         self._width = rules.cells + 1
         self._stones: Observation = np.zeros((num_envs, 2, self._width), np.int8)
-        """The learner's stones and the opponent's; without an opponent, those of the two sides in turn."""
+        """For each board: the stones of the learner and of the opponent; without an opponent, of the two sides."""
         self._stones[:, :, -1] = 1
         self._mover = _OWN
-        words = range(math.ceil(rules.cells / _WORD))
+        words = range(math.ceil(rules.cells / _WORD_BITS))
         self._cell_bits = [_words([1 << cell for cell in range(rules.cells)], word) for word in words]
-        most = max(map(len, rules.lines_through))
-        # The padding -1 is the set of all cells, which no side can hold.
-        padded = [lines + (-1,) * (most - len(lines)) for lines in rules.lines_through]
+        most_lines = max(map(len, rules.lines_through))
+        # The padding -1 is the set of all cells, a line that no side can complete.
+        padded = [lines + (-1,) * (most_lines - len(lines)) for lines in rules.lines_through]
         self._line_bits = [np.array([_words(lines, word) for lines in padded]) for word in words]
         """The lines through each cell, by word of 64 cells."""
         self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
-        """The same stones as sets of cells, in words of 64 bits, to find lines."""
+        """The stones again, as sets of cells in words of 64 bits, in which lines are found."""
         self._plies: Ints = np.zeros(num_envs, np.int64)
         self._heights: Ints = np.zeros((num_envs, rules.columns), np.int64)
-        self._every = np.arange(num_envs)
+        """The number of stones in each column."""
+        self._all_boards = np.arange(num_envs)
 
     def reset(self, *, seed: Any = None, options: Info | None = None) -> tuple[Observation, Info]:
         super().reset(seed=seed)
-        self._clear(self._every)
+        self._clear(self._all_boards)
         return self._observation(), {"action_mask": self.action_masks()}
 
     def step(self, actions: Ints) -> tuple[Observation, Floats, Bools, Bools, Info]:
         rewards = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, np.bool_)
-        self._move(self._every, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
+        self._move(self._all_boards, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
         if self._plays_random and not done.all():
             running = np.flatnonzero(~done)
             self._move(running, self._random_actions(running), _OTHER, rewards, done, -1.0)
@@ -187,25 +192,27 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         """
         rules = self.variant
         stones = self._stones.reshape(-1)
-        inside: Ints = np.clip(actions, 0, action_count(rules) - 1)
-        cells = inside
+        clipped: Ints = np.clip(actions, 0, action_count(rules) - 1)
+        cells = clipped
         if self._drops:
-            cells = np.maximum(rules.rows - 1 - self._heights[boards, inside], 0) * rules.columns + inside
-        first = boards * (2 * self._width)
-        places = first + cells
-        legal = (stones[places] | stones[places + self._width] == 0) & (inside == actions)
+            cells = np.maximum(rules.rows - 1 - self._heights[boards, clipped], 0) * rules.columns + clipped
+        # In the flat array, each board has the stones of `_OWN`, and after `_width` elements those of `_OTHER`.
+        board_starts = boards * (2 * self._width)
+        places = board_starts + cells
+        occupied = stones[places] | stones[places + self._width]
+        legal = (occupied == 0) & (clipped == actions)
         if self._below is not None:
-            below = first[:, None] + self._below[cells]
+            below = board_starts[:, None] + self._below[cells]
             legal &= (stones[below] | stones[below + self._width]).all(axis=1)
         stones[places + mover * self._width] |= legal
-        self._heights[boards, inside % rules.columns] += legal
+        self._heights[boards, clipped % rules.columns] += legal
         self._plies[boards] += 1
-        lines: Any = True
-        for bits, of_cell, of_lines in zip(self._bits[mover], self._cell_bits, self._line_bits, strict=True):
-            bits[boards] = own = bits[boards] | of_cell[cells] * legal
-            through = of_lines[cells]
-            lines = (own[:, None] & through == through) & lines
-        won = lines.any(axis=1) & legal
+        is_complete: Any = True  # for each board and each line through the cell
+        for side_words, cell_words, line_words in zip(self._bits[mover], self._cell_bits, self._line_bits, strict=True):
+            side_words[boards] = own = side_words[boards] | cell_words[cells] * legal
+            lines = line_words[cells]
+            is_complete = ((own[:, None] & lines) == lines) & is_complete
+        won = is_complete.any(axis=1) & legal
         rewards[boards] = np.where(won, reward, np.where(legal, rewards[boards], -reward))
         done[boards] = won | ~legal | (self._plies[boards] == rules.cells)
 
@@ -217,7 +224,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         return actions
 
     def _clear(self, boards: Ints) -> None:
-        """Begin new games. An opponent begins half of them."""
+        """Begin new games. If there is an opponent, it makes the first move in about half of them, at random."""
         self._stones[boards, :, :-1] = 0
         self._bits[:, :, boards] = 0
         self._plies[boards] = 0
@@ -225,7 +232,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         if self._plays_random:
             begun_by_opponent = boards[self.np_random.random(len(boards)) < 0.5]
             if begun_by_opponent.size:
-                # A first move ends no game, so its rewards and ends are dropped.
+                # A first move ends no game, so rewards and ends are not used.
                 rewards = np.zeros(self.num_envs)
                 done = np.zeros(self.num_envs, np.bool_)
                 actions = self._random_actions(begun_by_opponent)
@@ -238,7 +245,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
 
 def _words(sets: Iterable[int], word: int) -> npt.NDArray[np.uint64]:
     """Return one word of 64 cells of each set."""
-    return np.array([cells >> word * _WORD & (1 << _WORD) - 1 for cells in sets], np.uint64)
+    mask = (1 << _WORD_BITS) - 1
+    return np.array([cells >> word * _WORD_BITS & mask for cells in sets], np.uint64)
 
 
 def register() -> None:

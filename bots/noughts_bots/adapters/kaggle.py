@@ -27,11 +27,12 @@ from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _DEFAULT_TIMEOUT = 2.0
-"""Seconds for a move in games without a clock, as in Kaggle's configuration."""
+"""Seconds for a move in the configuration of games without a clock, as at Kaggle."""
 _OVERAGE_SECONDS = 60.0
+"""Kaggle's additional seconds of a game. Loading the agent takes its time from them."""
 _MAIN = "main.py"
 LARGEST_BYTES = 200 << 20
-"""Limit of the bytes of an archive's files together; Kaggle's own limit is about the same."""
+"""Limit of the sum of the bytes of an archive's files. Kaggle's limit is about the same."""
 _MOST_FILES = 10_000
 
 
@@ -46,7 +47,7 @@ class Struct(dict[str, Any]):
 
 
 class Submission(Bot):
-    """The agent of a file. It plays every variant with gravity on a flat board."""
+    """The agent of a file. It plays every variant with gravity on a flat board whose lines have one length."""
 
     def __init__(self, file: str) -> None:
         self._agent = agent_of(folder() / Path(file).expanduser())
@@ -117,6 +118,6 @@ def _unpack(archive: Path, subject: str) -> Path:
 
 
 def _argument_count(agent: Callable[..., Any]) -> int:
-    """Return the number of the two arguments that an agent takes."""
+    """Return how many of the two arguments (observation, configuration) an agent takes."""
     kinds = [parameter.kind for parameter in inspect.signature(agent).parameters.values()]
     return 2 if inspect.Parameter.VAR_POSITIONAL in kinds else min(2, len(kinds))

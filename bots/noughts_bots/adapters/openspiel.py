@@ -1,4 +1,4 @@
-"""Bots of OpenSpiel (`pyspiel.Bot`) for its games `tic_tac_toe` and `connect_four`, and its MCTS as an opponent.
+"""Bots of OpenSpiel (`pyspiel.Bot`) for its games `tic_tac_toe` and `connect_four`, among them its MCTS.
 
 The spec is `py{simulations=200}:noughts_bots.adapters.openspiel:Mcts`. Needs the `openspiel` extra.
 """
@@ -17,7 +17,7 @@ GAMES = {"tictactoe": "tic_tac_toe", "connect4": "connect_four"}
 
 
 class OpenSpielBot(Bot):
-    """A bot of OpenSpiel, from `make(game, player)` for each variant and side. Each question replays the game."""
+    """A bot of OpenSpiel. `make(game, player)` makes it for each variant and side. Each question replays the game."""
 
     variants = tuple(GAMES)
 

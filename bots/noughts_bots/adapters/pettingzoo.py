@@ -1,8 +1,8 @@
 """Agents for PettingZoo's `tictactoe_v3` and `connect_four_v3` as bots.
 
-An agent is a function that takes an observation and returns an action. The observation is a dict of "observation"
-(rows, columns, 2: own and other stones) and "action_mask". If the agent has a method `predict`, as in
-Stable-Baselines3, that is called instead.
+An agent is a function that takes an observation and returns an action. The observation is a dict with "observation", an
+array of shape (rows, columns, 2) with the own and the other stones, and "action_mask". If the agent has a method
+`predict`, as in Stable-Baselines3, that is called instead.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ class PettingZooBot(Bot):
 
 
 def observation(position: Position) -> Observation:
-    """Return the observation of the side to move, as the variant's environment gives it."""
+    """Return the observation of the side to move, as PettingZoo's environment of the variant returns it."""
     mask = np.zeros(action_count(position.variant), np.int8)
     mask[actions_of(position)] = 1
     return {"observation": np.stack(own_and_other(position), axis=2), "action_mask": mask}

@@ -23,7 +23,8 @@ def signed_board(position: Position) -> Plane:
 
 def by_player(position: Position) -> list[int]:
     """Return 1 for the first mover, 2 for the other, 0 for empty, by cell."""
-    first, second = own_and_other(position)[:: -1 if position.side else 1]
+    own, other = own_and_other(position)
+    first, second = (other, own) if position.side else (own, other)
     board: list[int] = (first + 2 * second).ravel().tolist()
     return board
 

@@ -1,4 +1,4 @@
-"""The boards of running games as one array, for an `ArrayBot`."""
+"""The boards of running games as arrays, for an `ArrayBot`."""
 
 from collections.abc import Sequence
 
@@ -12,24 +12,27 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Variant
 
 _FEWEST_ROWS = 16
+"""The least number of rows by which the arrays grow."""
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIELDS = range(8)
 _VARIANT, _SIDE, _NEW, _SEED, _COUNT, _OWN_CLOCK, _OPPONENT_CLOCK, _MOVE_LIMIT = _FIELDS
-"""The fields of a game. The count is the number of known moves, including the bot's last answer."""
+"""The fields of a game. `_COUNT` is the number of known moves, including the bot's last answer."""
 
 _Numbers = npt.NDArray[np.int64]
 
 
 class ArrayBoards:
+    """See `Boards`. A running game has a number, its row, which is its index in all arrays."""
+
     def __init__(self, bot: ArrayBot) -> None:
         self._bot = bot
         self._variants: list[Variant] = []
-        """The variants of all games so far."""
+        """The variants of all games so far. Games refer to them by index."""
         self._rows: dict[int, int] = {}
-        """The row of each running game, by its handle."""
+        """The rows of running games by handle."""
         self._free_rows: list[int] = []
         self._games = np.zeros((len(_FIELDS), 0), np.int64)
-        """One column for each game, one row for each field."""
+        """The fields of the games, by field and then by the game's row."""
         self._boards = np.zeros((0, 0), np.int8)
         """One row for each game, as wide as the largest board: 0 free, 1 the bot's stone, 2 the opponent's."""
         self._moves = np.zeros((0, 0), np.int64)
@@ -60,22 +63,24 @@ class ArrayBoards:
         """Enlarge the arrays, if needed, for this number of further games on boards of this number of cells."""
         rows, width = self._boards.shape
         missing = games - len(self._free_rows)
-        more = max(missing, rows, _FEWEST_ROWS) if missing > 0 else 0
-        wider = max(cells - width, 0)
-        if more or wider:
-            self._games = np.pad(self._games, ((0, 0), (0, more)))
-            self._boards = np.pad(self._boards, ((0, more), (0, wider)))
-            self._moves = np.pad(self._moves, ((0, more), (0, wider)))
-        # The lowest of the new rows is taken first.
-        self._free_rows.extend(reversed(range(rows, rows + more)))
+        added_rows = max(missing, rows, _FEWEST_ROWS) if missing > 0 else 0
+        added_cells = max(cells - width, 0)
+        if added_rows or added_cells:
+            self._games = np.pad(self._games, ((0, 0), (0, added_rows)))
+            self._boards = np.pad(self._boards, ((0, added_rows), (0, added_cells)))
+            self._moves = np.pad(self._moves, ((0, added_rows), (0, added_cells)))
+        # `pop` takes the last element, so the lowest of the new rows is used first.
+        self._free_rows.extend(reversed(range(rows, rows + added_rows)))
 
     def _replay(self, rows: _Numbers, moves: _Numbers) -> None:
-        """Place all moves of these games, which follow one another in `moves`, on empty boards."""
+        """Place all moves of these games on empty boards. `moves` has the moves of one game after another."""
         counts = self._games[_COUNT][rows]
-        places = np.arange(len(moves)) - np.repeat(counts.cumsum() - counts, counts)
-        row_of_each = np.repeat(rows, counts)
-        self._moves[row_of_each, places] = moves
-        self._boards[row_of_each, moves] = 1 + ((places + self._games[_SIDE][row_of_each]) & 1)
+        first_moves = counts.cumsum() - counts
+        plies = np.arange(len(moves)) - np.repeat(first_moves, counts)
+        row_of_move = np.repeat(rows, counts)
+        self._moves[row_of_move, plies] = moves
+        # 1 for a move of the bot's side, 2 for one of the opponent.
+        self._boards[row_of_move, moves] = 1 + (plies + self._games[_SIDE][row_of_move]) % 2
 
     def read_questions(self, turns: pb.Turns) -> Questions:
         columns = [turns.game[:], turns.ply[:], turns.cell[:]]
@@ -85,8 +90,9 @@ class ArrayBoards:
         try:
             rows = np.fromiter(map(known.__getitem__, columns[0]), np.int64, len(columns[0]))
         except KeyError:
-            table = [row for row in zip(*columns, strict=True) if row[0] in known]
-            columns = [[row[index] for row in table] for index in range(len(columns))]
+            # Some games are already over: leave out their questions.
+            questions = [question for question in zip(*columns, strict=True) if question[0] in known]
+            columns = [[question[index] for question in questions] for index in range(len(columns))]
             rows = np.array([known[handle] for handle in columns[0]], np.int64)
         handles, plies, cells, *clocks = columns
         if handles:
@@ -96,14 +102,14 @@ class ArrayBoards:
         return Questions(handles, plies, rows)
 
     def _update(self, rows: _Numbers, plies: _Numbers, cells: _Numbers) -> None:
-        """Place the opponent's move in each game that does not have it yet, and undo moves that did not count."""
+        """Place the opponent's moves that the boards lack, and undo the bot's answers to repeated questions."""
         counts = self._games[_COUNT][rows]
-        unknown = counts + 1 == plies
-        if not unknown.all():
-            is_repeated = ~unknown & (counts != plies)
+        is_new = counts + 1 == plies
+        if not is_new.all():
+            is_repeated = ~is_new & (counts != plies)
             if is_repeated.any():
                 self._take_back(rows[is_repeated], plies[is_repeated])
-            rows, plies, cells = rows[unknown], plies[unknown], cells[unknown]
+            rows, plies, cells = rows[is_new], plies[is_new], cells[is_new]
         self._boards[rows, cells] = 2
         self._moves[rows, plies - 1] = cells
         self._games[_COUNT][rows] = plies
@@ -121,10 +127,10 @@ class ArrayBoards:
         variants: _Numbers = self._games[_VARIANT][questions.positions]
         parts = []
         for variant in dict.fromkeys(variants.tolist()):
-            part = np.flatnonzero(variants == variant)
-            games = [questions.games[row] for row in part.tolist()]
-            plies = [questions.plies[row] for row in part.tolist()]
-            parts.append(Questions(games, plies, questions.positions[part]))
+            indexes = np.flatnonzero(variants == variant)
+            games = [questions.games[index] for index in indexes.tolist()]
+            plies = [questions.plies[index] for index in indexes.tolist()]
+            parts.append(Questions(games, plies, questions.positions[indexes]))
         return parts
 
     def answers(self, questions: Questions, report_resignation: ReportResignation) -> Answers:
@@ -136,9 +142,9 @@ class ArrayBoards:
         valid = (cells >= 0) & (cells < variant.cells)
         choices: list[Choice] = cells.tolist()
         if not valid.all():
-            for row in np.flatnonzero(~valid).tolist():
-                choices[row] = report_resignation(row, Resign()) if cells[row] == RESIGN else OFF_BOARD
-                scores.pop(row, None)
+            for index in np.flatnonzero(~valid).tolist():
+                choices[index] = report_resignation(index, Resign()) if cells[index] == RESIGN else OFF_BOARD
+                scores.pop(index, None)
             rows, plies, cells = rows[valid], plies[valid], cells[valid]
         self._boards[rows, cells] = 1
         self._moves[rows, plies] = cells

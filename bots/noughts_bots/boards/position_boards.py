@@ -17,6 +17,8 @@ from noughts_referee.rules import Position, Thought, Variant
 
 
 class PositionBoards:
+    """See `Boards`."""
+
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
         self._positions: dict[int, Position] = {}

@@ -1,6 +1,6 @@
-"""A bot's side of the conversation with its referee, on any carrier: frames in, answers out.
+"""A bot's side of the conversation with its referee: it reads frames, asks the bot, and returns frames with answers.
 
-It does no input or output and reads no clock. Sessions over gRPC and over pipes share it.
+It does no input or output and reads no clock. Sessions over gRPC and over pipes use it.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ class Dialogue:
         self._on_event = on_event
         self._infos: dict[int, GameInfo] = {}
         self._numbers: dict[int, tuple[str, list[int], list[int]]] = {}
-        """The tournament of each running game, and the games that began with it: handles, and numbers there."""
+        """By handle of a running game: its tournament, and the handles and numbers of all games of the same frame."""
         self._failures = Failures()
         self._hears_start = type(bot).start is not Bot.start
         self._hears_end = type(bot).end is not Bot.end
@@ -87,7 +87,7 @@ class Dialogue:
             bot=name,
             version=bot_version,
             max_games=bot.max_games,
-            agent=f"noughts-python/{software()} {type(bot).__name__}",
+            agent=f"noughts-python/{software_version()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
             opens=True,
@@ -130,7 +130,7 @@ class Dialogue:
         except Exception as failure:
             if not isinstance(failure, Resign):
                 where = f"game {opening.number} of {opening.tournament.removeprefix('tournaments/')}"
-                self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
+                self._failures.log_failure(f"the bot failed at the opening of {where}, and resigns", failure)
             answer.ClearField("what")
             reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
             answer.reason = _as_utf8(reason[:_LONGEST_REASON])
@@ -155,7 +155,7 @@ class Dialogue:
         if not self._wants_info:
             return
         time = _time_limits(starts.time)
-        opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
+        opponent_times = [_time_limits(control) for control in starts.opponent_times] or [time] * len(starts.opponents)
         for handle, number, side, opponent, count in zip(
             handles, numbers, starts.side, starts.opponent, starts.move_count, strict=True
         ):
@@ -180,10 +180,10 @@ class Dialogue:
         """
         ends = frame.ends
         if ends.fault:
-            self._tell_faults(ends)
+            self._log_faults(ends)
         games = ends.game[:]
         if self._hears_end:
-            self._tell_ends(ends)
+            self._report_ends(ends)
         self._boards.forget(games)
         if self._infos:
             for handle in games:
@@ -191,7 +191,7 @@ class Dialogue:
         for handle in games:
             self._numbers.pop(handle, None)
 
-    def _tell_ends(self, ends: pb.Ends) -> None:
+    def _report_ends(self, ends: pb.Ends) -> None:
         for handle, result, termination, plies, cell in zip(
             ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
         ):
@@ -204,13 +204,13 @@ class Dialogue:
                 with _logged("end"):
                     self._bot.end(info, end)
 
-    def _tell_faults(self, ends: pb.Ends) -> None:
-        """Log what the bot did in games that it lost through a fault."""
+    def _log_faults(self, ends: pb.Ends) -> None:
+        """Log the faults by which the bot lost games."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
-            if handle in self._numbers:  # `end_games` can handle the same ends twice
+            if handle in self._numbers:  # otherwise `end_games` has already handled these ends
                 kind = Termination(ends.termination[row])
-                self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
+                self._failures.log(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
     def _where(self, handle: int, ply: int) -> str:
         tournament, handles, numbers = self._numbers.get(handle, ("", [handle], [handle]))
@@ -249,9 +249,8 @@ class Dialogue:
             moves.scored.extend([before + row for row in answers.scores])
             moves.score.extend(answers.scores.values())
         if answers.comments:
-            longest = (
-                self._bot.comment_bytes + 1
-            )  # one more than the limit, so that the server marks the comment as cut
+            # One more than the limit, so that the server marks the comment as cut.
+            longest = self._bot.comment_bytes + 1
             moves.commented.extend([before + row for row in answers.comments])
             moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
         if answers.thoughts:
@@ -263,10 +262,11 @@ class Dialogue:
                     break
                 append_row(moves, thinking=before + row, thought=message)
         if self._resigns:
-            resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
-            moves.resigned.extend([row for row, _ in resigned])
-            moves.reason.extend(_within_frame(moves, (str(each) for _, each in resigned), _LONGEST_REASON))
-            moves.exhausted.extend([row for row, resignation in resigned if isinstance(resignation, Exhausted)])
+            resignations = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
+            reasons = (str(resignation) for _, resignation in resignations)
+            moves.resigned.extend([row for row, _ in resignations])
+            moves.reason.extend(_within_frame(moves, reasons, _LONGEST_REASON))
+            moves.exhausted.extend([row for row, resignation in resignations if isinstance(resignation, Exhausted)])
             cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
         moves.game.extend(answers.games)
         moves.ply.extend(answers.plies)
@@ -292,13 +292,13 @@ class Dialogue:
         """Get an answer from the bot. If the bot fails, log that and resign the game."""
         answer: Choice
         try:
-            reply = self._ask(position)
+            move = self._ask(position)
             # Most bots answer with plain numbers, which need no other checks.
-            if type(reply) is int and 0 <= reply < position.variant.cells:
-                position.moves.append(reply)
-                answer = reply
+            if type(move) is int and 0 <= move < position.variant.cells:
+                position.moves.append(move)
+                answer = move
             else:
-                answer = self._read(handle, ply, position, reply)
+                answer = self._read(handle, ply, position, move)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
@@ -307,24 +307,27 @@ class Dialogue:
         """Do the same as `answer` for a bot with `async def choose`."""
         answer: Choice
         try:
-            reply = self._ask(position)
-            answer = self._read(handle, ply, position, await reply if isinstance(reply, Awaitable) else reply)
+            move = self._ask(position)
+            answer = self._read(handle, ply, position, await move if isinstance(move, Awaitable) else move)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
-    def _read(self, handle: int, ply: int, position: Position, reply: object) -> int:
-        """Return the cell of the bot's answer, add it to the position's moves, and keep its score. Raises TypeError."""
-        cell, score = read_choice(reply, position.variant)
-        if isinstance(reply, Move) and not isinstance(reply.comment, str):
-            raise TypeError(f"choose: got a comment of type {type(reply.comment).__name__}, expected a text")
+    def _read(self, handle: int, ply: int, position: Position, move: object) -> int:
+        """Return the cell of the bot's answer, add it to the position's moves, and keep what else the answer has.
+
+        Raises TypeError if the answer is invalid.
+        """
+        cell, score = read_choice(move, position.variant)
+        if isinstance(move, Move) and not isinstance(move.comment, str):
+            raise TypeError(f"choose: got a comment of type {type(move.comment).__name__}, expected a text")
         if cell != OFF_BOARD:
             position.moves.append(cell)
         if score is not None:
             self._scores[handle, ply] = score
-        if isinstance(reply, Move) and reply.comment:
-            self._comments[handle, ply] = reply.comment
-        if (thought := thought_of(reply)) is not None:
+        if isinstance(move, Move) and move.comment:
+            self._comments[handle, ply] = move.comment
+        if (thought := thought_of(move)) is not None:
             self._thoughts[handle, ply] = thought
         return cell
 
@@ -335,10 +338,11 @@ class Dialogue:
             if failure.comment:
                 self._comments[handle, ply] = failure.comment
             return failure
-        where = (
-            f"{games} games, the first of them {self._where(handle, ply)}" if games > 1 else self._where(handle, ply)
-        )
-        self._failures.tell(f"the bot failed in {where}, after {self._boards.moves(handle)}, and resigns", failure)
+        where = self._where(handle, ply)
+        if games > 1:
+            where = f"{games} games, the first of them {where}"
+        message = f"the bot failed in {where}, after {self._boards.moves(handle)}, and resigns"
+        self._failures.log_failure(message, failure)
         return Resign(in_words(failure))
 
 
@@ -355,7 +359,8 @@ def _as_utf8(text: str) -> str:
 
 
 def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
-    """Return the texts, each cut to `longest` characters; empty for texts that do not fit into the frame."""
+    """Return the texts, each cut to `longest` characters. The first that does not fit into the frame and all later ones
+    are empty."""
     left = _bytes_left(moves)
     cut_texts = []
     for text in texts:
@@ -368,7 +373,7 @@ def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[s
 
 def _bytes_left(moves: pb.Moves) -> int:
     """Return how many bytes of comments, thoughts and reasons the frame can still take."""
-    text_bytes = sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    text_bytes = sum(len(text.encode()) for text in (*moves.comment, *moves.reason))
     return _MOST_REMARK_BYTES - text_bytes - sum(map(_size, moves.thought))
 
 
@@ -402,6 +407,6 @@ def _logged(hook: str) -> Iterator[None]:
 
 
 @functools.cache
-def software() -> str:
+def software_version() -> str:
     """Return the installed version of Noughts. The look-up takes a millisecond."""
     return installed_version("noughts") or "unknown"

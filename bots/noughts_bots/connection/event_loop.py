@@ -1,4 +1,4 @@
-"""The event loop: uvloop if it is installed."""
+"""Runs a coroutine in an event loop of uvloop if that is installed, otherwise of asyncio."""
 
 import asyncio
 import gc
@@ -25,8 +25,9 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 def _keep_garbage_at_forks() -> None:
     """Keep a forked child from collecting the garbage of its parent.
 
-    uvloop forks to start a process, and waits until the child runs its program. Python allocates objects in the child
-    before that, which can start a collection. gRPC's objects then wait forever for a thread that only the parent has.
+    uvloop forks to start a process, and waits until the child runs its program. Before the child does so, Python
+    allocates objects in it, which can start a collection of garbage. gRPC's objects would then wait forever for a
+    thread that exists only in the parent.
     """
 
     def in_child() -> None:

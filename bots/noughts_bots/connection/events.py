@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """The server has accepted the bot, which can now get questions. Repeated after each reconnection."""
+    """The server has accepted the bot, which can now get questions. This is reported again after each reconnection."""
 
     version: str
     """`bots/NAME/versions/VERSION`."""
@@ -20,7 +20,7 @@ class WaitsForTournaments:
     """The bot is online, but unfinished tournaments have another version of it as their entry."""
 
     tournaments: tuple[str, ...]
-    """`tournaments/ID` each."""
+    """The names of the tournaments, `tournaments/ID`."""
 
     def __str__(self) -> str:
         names = ", ".join(self.tournaments)
@@ -29,17 +29,17 @@ class WaitsForTournaments:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLost:
-    """There is no connection. The bot will try again."""
+    """The connection is lost, or an attempt to connect has failed. The bot will try again."""
 
     reason: str
     wait: float
     """The longest time until the next attempt, in seconds."""
     server: str = ""
-    """HOST:PORT if the bot has never been online since its start, so the address can be wrong."""
+    """HOST:PORT if the bot has not been online since its start, so that the address can be wrong; else empty."""
     last: bool = False
-    """Whether this is the longest wait."""
+    """Whether the wait has its greatest length, so that later waits do not grow."""
     give_up: float = math.inf
-    """Seconds after the start at which a bot that has never been online stops."""
+    """Seconds after the start at which the bot stops if it has not been online."""
 
     def __str__(self) -> str:
         next_attempt = f"trying again {'every' if self.last else 'in'} {self.wait:.1f} s"
@@ -65,7 +65,7 @@ class Complaint:
 def is_news(event: "SessionEvent", before: "SessionEvent | None") -> bool:
     """Return whether to report the event to a person after the event `before`.
 
-    In a series of failed attempts, the first attempt, a new reason and the longest wait are reported.
+    In a series of failed attempts, only the first one, one with a new reason and the first longest wait are reported.
     """
     if not (isinstance(event, ConnectionLost) and isinstance(before, ConnectionLost)):
         return True

@@ -1,4 +1,4 @@
-"""Reports of a bot's failures for its author: each distinct failure once with its traceback, then its count."""
+"""Logs a bot's failures for its author: each distinct failure once with its traceback, and later only its count."""
 
 import logging
 import traceback
@@ -6,10 +6,10 @@ import traceback
 logger = logging.getLogger("noughts.bot")
 
 _MOST_KINDS = 100
-"""The largest number of distinct failures, so that failures that all differ do not fill the memory."""
+"""Limit of the distinct failures that are counted. All further ones count as one kind, so that memory is bounded."""
 
 _LONGEST_WORDS = 500
-"""Characters of a failure that are sent, kept and counted."""
+"""Characters of a failure's text that are sent and compared."""
 
 
 class Failures:
@@ -18,23 +18,23 @@ class Failures:
     def __init__(self) -> None:
         self._counts: dict[object, int] = {}
 
-    def tell(self, what: str, failure: BaseException) -> None:
-        """Log a failure of the bot. `what` is the message: the place, and the consequence."""
+    def log_failure(self, message: str, failure: BaseException) -> None:
+        """Log an exception of the bot. The message names the place and the consequence."""
         frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
         words = in_words(failure)
-        self.note((frames, words), what, f", as before: {words}", failure)
+        self.log((frames, words), message, f", as before: {words}", failure)
 
-    def note(self, kind: object, what: str, again: str = "", failure: BaseException | None = None) -> None:
-        """Log a fault of the bot. `kind` identifies repetitions, whose text continues with `again`."""
+    def log(self, kind: object, message: str, repeated: str = "", failure: BaseException | None = None) -> None:
+        """Log a failure. `kind` identifies repetitions, whose messages continue with `repeated`."""
         if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
             kind = None
         self._counts[kind] = count = self._counts.get(kind, 0) + 1
         if count == 1:
-            logger.error("%s", what, exc_info=failure)
+            logger.error("%s", message, exc_info=failure)
         elif count >= 10 and str(count).strip("0") == "1":  # a power of ten
-            logger.error("%s%s (%s times so far)", what, again, f"{count:,}")
+            logger.error("%s%s (%s times so far)", message, repeated, f"{count:,}")
 
 
 def in_words(failure: BaseException) -> str:
-    """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
+    """Return the failure as in the last line of its traceback, e.g. `IndexError: list index out of range`."""
     return " ".join("".join(traceback.format_exception_only(failure)).split())[:_LONGEST_WORDS]

@@ -17,20 +17,23 @@ from noughts_proto.v1 import play_pb2 as pb
 if TYPE_CHECKING:
     import asyncio
 
-# While the bot thinks about other games of a frame, finished answers wait at most this long.
 _FLUSH_SECONDS = 0.010
-# In a larger frame, half of the answers are sent early. Otherwise the bot, the referee and the opponent would work only
-# one at a time.
+"""The time after which finished answers are sent while the bot thinks about other games of a frame."""
 _FEW_QUESTIONS = 64
+"""In a frame with more questions, the first half of the answers, and at least this number, is sent early.
+
+Otherwise the bot, the referee and the opponent would work only one at a time.
+"""
 
 
 def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str = "", version: str = "") -> None:
     """Play until the referee closes the pipe. `reading` is buffered, `writing` is not.
 
-    A bot with `async def choose` thinks about all questions of a frame at the same time. Its event loop runs only while
-    it thinks about a frame. Its answers, like those of `choose_batch`, are sent together. Raises EOFError,
-    FrameTooLarge, DecodeError or VariantError for invalid frames, OSError if the referee has closed its end, and
-    TypeError for `async def choose_batch`.
+    A bot with `async def choose` thinks about all questions of a frame at the same time, and its event loop runs only
+    meanwhile. Its answers to a frame are sent together, as are those of `choose_batch`.
+
+    Raises EOFError, FrameTooLarge, DecodeError or VariantError for invalid frames, OSError if the referee has closed
+    its end, and TypeError for `async def choose_batch`.
     """
     dialogue = Dialogue(bot, lambda event: None)
 
@@ -56,7 +59,7 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
 
 def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
-    """Return the event loop of a bot that needs one. Other bots do not spend time on the import."""
+    """Return an event loop for a bot with `async def choose`, otherwise None. Other bots need no import of asyncio."""
     if not chooses_asynchronously(bot):
         return nullcontext()
     import asyncio

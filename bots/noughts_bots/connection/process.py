@@ -9,12 +9,12 @@ import sys
 from contextlib import suppress
 
 PARENT_VARIABLE = "NOUGHTS_PARENT"
-"""Process ID of the parent."""
+"""The environment variable with the process ID of the parent."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _MOST_FILES = 65_536
 _FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
-"""Limits of the number of new objects after which the cycle collector runs."""
+"""The least and greatest number of new objects after which the cycle collector runs."""
 
 
 def tune_collector() -> None:
@@ -24,7 +24,7 @@ def tune_collector() -> None:
     100,000 objects at once would stop the process for 150 ms.
     """
     if _adapt_collector in gc.callbacks:
-        return  # done by another server of this process
+        return  # another bot or server of this process has called this
     # The process has just started, so there is almost nothing to collect.
     gc.freeze()
     gc.set_threshold(_FEWEST_YOUNG, 20, 20)
@@ -32,6 +32,7 @@ def tune_collector() -> None:
 
 
 def _adapt_collector(phase: str, info: dict[str, int]) -> None:
+    """After each collection, run the next one earlier if it found many cycles, later if it found few."""
     if phase != "stop":
         return
     young, *older = gc.get_threshold()
@@ -43,9 +44,10 @@ def _adapt_collector(phase: str, info: dict[str, int]) -> None:
 
 
 def allow_many_files() -> None:
-    """Raise the limit of open files as far as this user can, to at most 65,536. It is usually 1,024.
+    """Raise the limit of open files, which is usually 1,024, as far as this user can, but at most to 65,536.
 
-    A connection needs one file and a child player three, and a thousand connections must not prevent new children.
+    A connection needs one file and a child player three. With the usual limit, a thousand connections would prevent new
+    children.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)

@@ -1,8 +1,8 @@
 """A bot on a server: its dialogue with the referee over a stream, which reconnects after a failure.
 
-Fast bots run on the event loop, in one straight loop over a frame. A slow bot (see `Pace` in `thinking_thread`) runs in
-its own thread until it is fast again, so that finished answers are sent while it thinks. A bot with `choose_batch` or
-`choose_arrays` gets one call per frame, in either place. A bot with `async def choose` gets a task for each question.
+Fast bots run on the event loop. A slow bot (see `Pace` in `thinking_thread`) runs in its own thread until it is fast
+again, so that finished answers are sent while it thinks. A bot with `choose_batch` or `choose_arrays` gets one call per
+frame and variant, in either place. A bot with `async def choose` gets a task for each question.
 """
 
 import asyncio
@@ -32,6 +32,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Position
 
 _FLUSH_SECONDS = 0.010
+"""The time after which finished answers are sent while the bot thinks about others."""
 
 
 async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = lambda event: None) -> None:
@@ -41,6 +42,8 @@ async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] 
 
 
 class _Session:
+    """One stream of a bot; see `Session` in `stream`."""
+
     def __init__(self, bot: Bot, login: Login, on_event: Callable[[SessionEvent], None], thinker: Thinker) -> None:
         self.welcomed = False
         self._thinker = thinker
@@ -49,8 +52,8 @@ class _Session:
         self._dialogue = Dialogue(bot, on_event)
         self._login = login
         self._on_event = on_event
-        self._over = False
-        """Set when the stream has ended and answers are no longer needed."""
+        self._is_over = False
+        """Whether the stream has ended, so that answers are no longer needed."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Play until the stream ends. Raises AioRpcError unless the server ended it with OK."""
@@ -66,7 +69,7 @@ class _Session:
                 else:
                     await self._serve_frames(call)
         finally:
-            self._over = True
+            self._is_over = True
         await raise_if_failed(call)
 
     async def _serve_frames(self, call: PlayCall) -> None:
@@ -77,10 +80,10 @@ class _Session:
                 self._dialogue.acknowledge(frame)
                 unfinished: Callable[[], None] | None = functools.partial(self._think_about, frame)
             else:
-                unfinished = await self._serve_quick(call, frame)
+                unfinished = await self._serve_on_event_loop(call, frame)
             frame = await self._serve_in_thread(call, unfinished) if unfinished is not None else None
 
-    async def _serve_quick(self, call: PlayCall, first: pb.PlayResponse) -> Callable[[], None] | None:
+    async def _serve_on_event_loop(self, call: PlayCall, first: pb.PlayResponse) -> Callable[[], None] | None:
         """Serve frames on the event loop, beginning with `first`.
 
         Return the unfinished work if the bot turns out slow; None at the end of the stream.
@@ -98,7 +101,7 @@ class _Session:
         return None
 
     async def _answer(self, call: PlayCall, questions: Questions) -> int:
-        """Get answers until the bot turns out slow. Return their number."""
+        """Get answers on the event loop until the bot turns out slow. Return the number of answers."""
         if self._dialogue.in_batches:
             if questions:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
@@ -108,29 +111,29 @@ class _Session:
         clock = self._pace.wall
         flushed = before = clock()
         # The processor time is not read for each question, because this would cost more than a fast answer.
-        spent = pace.processor()
-        all_quick = True
+        processor_before = pace.processor()
+        has_long_thought = False
         for count, (handle, ply, position) in enumerate(questions, 1):
             answer(handle, ply, position)
             now = clock()
             if now - before >= LONG_SECONDS:
-                all_quick = False
-                pace.long_thought(now - before, pace.processor() - spent)
+                has_long_thought = True
+                pace.record_long_thought(now - before, pace.processor() - processor_before)
                 if pace.slow:
                     return count
             if now - flushed > _FLUSH_SECONDS:
                 await self._flush(call)
                 flushed = now = clock()
-                spent = pace.processor()
+                processor_before = pace.processor()
             before = now
-        if all_quick:
-            pace.quick_answers(len(questions))
+        if not has_long_thought:
+            pace.record_quick_answers(len(questions))
         return len(questions)
 
     async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None]) -> pb.PlayResponse | None:
-        """Let the bot think in its own thread, first about the unfinished work, while this loop talks to the referee.
+        """Let the bot think in its own thread, first about the unfinished work, and meanwhile exchange frames.
 
-        Return the first frame that does not need the thread any more; None at the end of the stream.
+        Return the first frame for which the thread is not needed any more; None at the end of the stream.
         """
         work = Work()
         async with asyncio.TaskGroup() as group:
@@ -145,28 +148,29 @@ class _Session:
             if frame is None:
                 flusher.cancel()
             else:
-                # The flusher might be writing, and cancelling a write would end the stream.
-                work.over = True
+                # Do not cancel the flusher: it can be writing, and cancelling a write would end the stream.
+                work.is_complete = True
                 work.wakeup.set()
         return frame
 
     async def _flush_thoughts(self, call: PlayCall, work: Work) -> None:
-        while not work.over:
-            # While the bot thinks, finished answers are sent in small batches. (Not `wait_for`: before Python 3.12 it
-            # loses a cancellation that arrives together with the wakeup.)
+        """Send finished answers and acknowledgements until the work is over. Raise the error of a failed task."""
+        while not work.is_complete:
+            # While the bot thinks, look for finished answers from time to time. (This is not `wait_for`, which before
+            # Python 3.12 loses a cancellation that arrives together with the wakeup.)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_FLUSH_SECONDS if work.open else None):
+                async with asyncio.timeout(_FLUSH_SECONDS if work.unfinished else None):
                     await work.wakeup.wait()
-            due = work.wakeup.is_set() or self._dialogue.has_answers
+            must_flush = work.wakeup.is_set() or self._dialogue.has_answers
             work.wakeup.clear()
             if work.failure is not None:
                 raise work.failure
-            if due:
+            if must_flush:
                 await self._flush(call)
 
     def _think_about(self, frame: pb.PlayResponse) -> None:
         """Handle a whole frame. Runs in the thread."""
-        if not self._over:
+        if not self._is_over:
             self._think(self._dialogue.take(frame), frame)
 
     def _think(self, questions: Questions, frame: pb.PlayResponse) -> None:
@@ -176,7 +180,7 @@ class _Session:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
         else:
             for question in questions:
-                if self._over:
+                if self._is_over:
                     return
                 self._pace.watch(functools.partial(self._dialogue.answer, *question))
         self._dialogue.end_games(frame)

@@ -1,4 +1,4 @@
-"""A bot's stream to a server, which reconnects after failures, for any kind of bot."""
+"""A bot's stream to a server: opens it, reads its frames and its end, and reconnects after failures."""
 
 import asyncio
 import contextlib
@@ -26,9 +26,10 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+"""Seconds of the first wait before a reconnection, which doubles each time, and of the longest one."""
 _SHORT_SESSION_SECONDS = 0.2
-# grpc.aio replaces the server's status by this one if the bot was writing when the server ended the stream.
 _WRITTEN_TOO_LATE = "Internal error from Core"
+"""The details of the status with which grpc.aio replaces the server's if the bot writes at the end of the stream."""
 # The bot reconnects after these statuses. Any other status is final.
 _TEMPORARY = {
     grpc.StatusCode.UNAVAILABLE,
@@ -43,7 +44,7 @@ _STATUS: WeakKeyDictionary[PlayCall, tuple[grpc.StatusCode, str, Any]] = WeakKey
 
 
 class BotRefused(ExplainedError):
-    """The server rejects this bot: `code` is the gRPC status, the text says why and what to do."""
+    """The server rejects this bot. `code` is the gRPC status; the text has the reason and advice."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
         super().__init__(message)
@@ -51,7 +52,7 @@ class BotRefused(ExplainedError):
 
 
 class NeverConnected(ExplainedError):
-    """The connection failed for `Login.wait` seconds. The text names the server and says why."""
+    """The bot could not connect within `Login.wait` seconds. The text has the server and the reason."""
 
     def __init__(self, message: str) -> None:
         super().__init__(
@@ -72,7 +73,7 @@ class Login:
     dialling: Dialling = field(default_factory=Dialling)
     reconnect: bool = True
     wait: float = math.inf
-    """Seconds after which to stop if there never was a connection."""
+    """Seconds after which the bot gives up if it has never been connected."""
 
 
 class Session(Protocol):
@@ -88,10 +89,10 @@ class Session(Protocol):
 async def keep_dialling(
     login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
 ) -> None:
-    """Serve sessions one after another until the server ends one with OK. Calls `on_event` when the connection is lost.
+    """Serve sessions one after another until the server ends one with OK.
 
-    After a failure it tries the next address at once. It reports and waits if all addresses failed in a row. Raises
-    BotRefused, NeverConnected or SecurityProblem.
+    After a failure, try the next address at once. If all addresses have failed in a row, or a connection is lost, call
+    `on_event` and wait. Raises BotRefused, NeverConnected or SecurityProblem.
     """
     login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT
@@ -114,7 +115,8 @@ async def keep_dialling(
             requested_wait = _seconds_to_wait(error)
             if (error.code() not in _TEMPORARY and not requested_wait) or not login.reconnect:
                 raise BotRefused(error.code(), error.details() or error.code().name) from error
-            # The wait is not reset after short sessions: a server that ends each at once would get ten a second.
+            # The wait is not reset after short sessions. Otherwise a server that ends each session at once would get
+            # ten a second.
             is_long = time.monotonic() - began > _SHORT_SESSION_SECONDS
             if session.welcomed and (is_long or error.details() == _WRITTEN_TOO_LATE):
                 wait = _FIRST_WAIT
@@ -137,7 +139,7 @@ async def keep_dialling(
 
 
 def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
-    """Return how long a busy server wants this client to wait, in seconds; 0 if it does not say."""
+    """Return the seconds that a busy server requests this client to wait; 0 if it requests none."""
     if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
         return 0.0
     packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
@@ -150,24 +152,25 @@ def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
 
 def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
     call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
-    call.add_done_callback(_keep_status)  # called for each status of the call
+    call.add_done_callback(_store_status)  # called again if grpc replaces the status
     return call
 
 
-def _keep_status(call: PlayCall) -> None:
+def _store_status(call: PlayCall) -> None:
+    # Run the coroutine now: a task could run after grpc has replaced the status.
     with contextlib.suppress(StopIteration):
-        _status(call).send(None)  # runs at once, because a task could run after grpc has replaced the status
+        _read_status(call).send(None)
 
 
-async def _status(call: PlayCall) -> None:
-    """Store the call's status. It never waits, because the call has one."""
+async def _read_status(call: PlayCall) -> None:
+    """Store the call's status in `_STATUS`. The coroutine never waits, because the call has a status."""
     details = await call.details()
     if call not in _STATUS or details != _WRITTEN_TOO_LATE:
         _STATUS[call] = await call.code(), details, await call.trailing_metadata()
 
 
 async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[SessionEvent], None]) -> pb.PlayResponse:
-    """Say hello and return the frame with the welcome. Raises AioRpcError or BotRefused."""
+    """Send the bot's first frame, and return the server's frame with the welcome. Raises AioRpcError or BotRefused."""
     await call.write(hello)
     first = await next_frame(call)
     if first is None:
@@ -187,7 +190,7 @@ async def next_frame(call: PlayCall) -> pb.PlayResponse | None:
 
 @contextlib.contextmanager
 def end_of_stream(call: PlayCall) -> Iterator[None]:
-    """Suppress errors of reading and writing a stream that has ended, because its status says why."""
+    """Suppress errors of reading and writing a stream that has ended: `raise_if_failed` then raises its status."""
     ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
     try:
         yield

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from noughts_bots.connection.dialogue import software
+from noughts_bots.connection.dialogue import software_version
 from noughts_bots.connection.pipe_session import play_on_pipes
 from noughts_bots.hosts import bot_for
 from noughts_bots.hosts import dll as dll
@@ -43,6 +43,6 @@ def _question() -> bytes:
 
 
 _QUESTION = _question()
-software()
+software_version()  # keeps the version for the hello
 for _name in OWN_NAMES:
     parse_variant(_name)

@@ -1,4 +1,7 @@
-"""The forms in which a model can answer, and the verdict on an answer. A cell named in other text does not count."""
+"""The forms in which a model can answer, and the verdicts on its answers.
+
+An answer counts only in the required form: a cell that is named in other text does not count.
+"""
 
 import json
 import re
@@ -16,19 +19,23 @@ _LAST_LINE = re.compile(r"MOVE: *(\S+)")
 
 
 class Verdict(NamedTuple):
+    """The verdict on an answer."""
+
     kind: str
-    """As in `record.Answer`."""
+    """`legal`, `illegal` or `unparsable`, as in `record.Answer`."""
     cell: int | None = None
     reason: str = ""
-    """Why the answer is not a legal move, for the model; a sentence."""
+    """A sentence for the model: the reason why the answer is not a legal move."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
+    """A form in which a model can answer."""
+
     instructions: str
-    """For the prompt; `$cell` stands for the name of a cell."""
+    """The instructions for the prompt; `$cell` stands for the name of a cell."""
     request: Mapping[str, Any]
-    """Parameters of the request. With any, the endpoint sends the answer as JSON."""
+    """Parameters of the request that make the endpoint send the answer as JSON; empty for an answer in plain text."""
 
     def text_of(self, completion: Completion) -> str:
         """Return the text that counts as the model's answer."""
@@ -37,7 +44,7 @@ class AnswerForm:
         return completion.text
 
     def judge(self, text: str, view: View, position: Position) -> Verdict:
-        """Return the verdict on an answer. It depends only on the arguments, so that records can be checked."""
+        """Return the verdict on an answer, which depends only on the arguments: recorded verdicts can be checked."""
         name = _move_in_json(text) if self.request else _move_in_last_line(text)
         if name is None:
             return Verdict("unparsable", None, "The answer does not have the required form.")
@@ -46,7 +53,7 @@ class AnswerForm:
             return Verdict("unparsable", None, f"{as_utf8(name)} is not the name of a cell.")
         if cell in position.free:
             return Verdict("legal", cell)
-        # The reason is "cell N, which ..."; the model reads it with its own name of the cell.
+        # The reason begins with "cell N, which". The model gets its own name of the cell instead.
         reason = placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)
         return Verdict("illegal", cell, f"{name} {reason.partition(', which ')[2]}.")
 
@@ -109,14 +116,14 @@ FORMS: Mapping[str, AnswerForm] = {
         request={},
     ),
 }
-"""The formats of answers, by the value of the option `answer`."""
+"""The forms of answers, by the value of the option `answer`."""
 
 
 def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], ply: int, seed: int) -> Iterator[str]:
     """Judge recorded answers again, and yield a sentence for each difference.
 
     Args:
-        moves: the moves of the game up to the model's move at `ply`, which is missing if the model did not move.
+        moves: the moves of the game up to the model's move at `ply`. That move is missing if the model did not move.
         seed: the seed of the game.
     """
     if question.answer not in FORMS:

@@ -1,6 +1,6 @@
 """Reads the relevant parts of an endpoint's answer to a request for a chat completion.
 
-Servers differ in how they speak OpenAI's protocol, so every part of the JSON is checked.
+Servers implement OpenAI's protocol in different ways, so every part of the JSON is checked.
 """
 
 import json
@@ -12,20 +12,23 @@ from typing import Any
 from noughts_bots.language_models.record import TOO_MUCH, as_utf8
 
 _TEXTS = ("text", "output_text", "refusal")
-"""The types of parts that have text."""
+"""The types of message parts that have text."""
 _DEEPEST = 10
-"""Text in lists and parts that are nested more deeply is not read."""
+"""The number of nested lists and parts after which no text is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
+    """The model's answer."""
+
     text: str
     """The model's message or refusal."""
     calls: tuple[tuple[str, str], ...]
-    """The calls of functions: names and arguments."""
+    """The names and arguments of the functions that the model calls."""
     input_tokens: int | None
+    """None if the endpoint reports no valid number."""
     output_tokens: int | None
-    """None if the endpoint does not report a possible number."""
+    """None if the endpoint reports no valid number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,15 @@ def read_completion(document: object) -> Completion | Failure | None:
 def _failure(error: object) -> Failure | None:
     if not error:
         return None
-    code, reason = (str(error.get("code")), error.get("message")) if isinstance(error, dict) else ("", error)
-    return Failure(int(code) if re.fullmatch("[1-9][0-9][0-9]", code) else None, as_utf8(reason))
+    if not isinstance(error, dict):
+        return Failure(None, as_utf8(error))
+    code = str(error.get("code"))
+    status = int(code) if re.fullmatch("[1-9][0-9][0-9]", code) else None
+    return Failure(status, as_utf8(error.get("message")))
 
 
 def _text(content: object, depth: int = 0) -> str:
-    """Return the text of a message: a string, or the texts of a list of parts. Only parts of `_TEXTS` count."""
+    """Return the text of a message: a string, or the texts of its parts. Only parts of types in `_TEXTS` count."""
     if depth == _DEEPEST:
         return ""
     if isinstance(content, list):
@@ -78,7 +84,9 @@ def _text(content: object, depth: int = 0) -> str:
 
 
 def _calls(calls: object) -> tuple[tuple[str, str], ...]:
-    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    if not isinstance(calls, list):
+        return ()
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
     return tuple(
         (as_utf8(function.get("name")), _as_json(function.get("arguments")))
         for function in functions

@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's chat completions: one request at a time, and a limit on the waits of a move."""
+"""Requests to an endpoint that supports OpenAI's chat completions, repeated after a wait if it is busy."""
 
 import asyncio
 import json
@@ -23,36 +23,42 @@ from noughts_bots.sdk.bot import Resign
 logger = logging.getLogger("noughts.bot")
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+"""Waits in seconds: they double from the first to the longest. If the endpoint requests a wait, that replaces them."""
 _SHORTEST_WAIT = 0.01
-"""The shortest first wait in seconds. The minimum doubles with each wait, so that the number of requests is limited."""
+"""The shortest wait in seconds that the endpoint can request. It doubles with each wait, which limits the requests."""
 _LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
-"""The most bytes of an answer, and of an error, that are read."""
+"""Limits of the bytes of an answer and of an error that are read."""
+_MOST_DOUBLINGS = 20
 _LONGEST_REASON = 300
 _SHORTEST_SECRET = 5
-"""Characters of a key that is replaced in answers. A shorter one could be part of a move."""
+"""The length from which a key is replaced in answers. A shorter key could be part of a move."""
 _TRANSIENT = frozenset({408, 409, 429})
 
 
 class Endpoint:
-    """Sends requests to one endpoint with its key. Errors never contain the key, nor do answers with a usual key.
+    """Sends requests to one endpoint with its key.
 
-    Answers are read up to a limit, and never decompressed.
+    Errors never contain the key, and answers do not contain a key of usual length. Answers are read up to a limit, and
+    never decompressed.
     """
 
     def __init__(self, url: str | None, key: str, *, timeout: float, longest_wait: float) -> None:
         """Args:
-        url: the address of the endpoint; None for OpenAI's own.
+        url: the address of the endpoint; None for OpenAI's endpoint.
         key: the key of the endpoint; can be empty.
         timeout: the limit of a request in seconds.
-        longest_wait: the limit in seconds of all waits of a move together."""
+        longest_wait: the limit in seconds for the sum of the waits of a move."""
         self._key = key
         self._longest_wait = longest_wait
         self._timeout = timeout
-        self._options: dict[str, Any] = {"base_url": url, "timeout": timeout, "max_retries": 0}
-        self._options["default_headers"] = {"Accept-Encoding": "identity"}
-        # The client demands a key.
-        self._options["api_key"] = key or "none"
-        # Certificates take most of the time that it takes to make a client.
+        self._options: dict[str, Any] = {
+            "base_url": url,
+            "timeout": timeout,
+            "max_retries": 0,
+            "default_headers": {"Accept-Encoding": "identity"},
+            "api_key": key or "none",  # the client requires a key
+        }
+        # All clients share the certificates, because loading them takes most of the time to create a client.
         self._tls = ssl.create_default_context()
 
     async def complete(self, request: Mapping[str, Any], waits: list[Wait]) -> tuple[Completion, float]:
@@ -61,15 +67,15 @@ class Endpoint:
         Add to `waits` each wait after a rate limit, a failure or a lost connection. Raises Resign for any other error,
         or if the waits together would exceed the limit.
         """
-        # A client must be closed in the event loop in which it was used.
+        # A new client for each move, because it must be closed in the event loop in which it was used.
         http = openai.DefaultAsyncHttpx2Client(verify=self._tls, event_hooks={"response": [_limit]})
         async with openai.AsyncOpenAI(**self._options, http_client=http) as client:
             while True:
                 began = time.monotonic()
                 retry_seconds = None
                 try:
-                    # The client's own models of answers are not checked, and fail on odd ones.
-                    async with asyncio.timeout(self._timeout):  # the client's limit is for each part of an answer
+                    # The raw response, because the client's models do not check answers and fail on unusual ones.
+                    async with asyncio.timeout(self._timeout):  # the client's own limit is for each part of an answer
                         answer = await client.chat.completions.with_raw_response.create(**request)
                     completion = read_completion(_document(answer.http_response.content))
                     if isinstance(completion, Completion):
@@ -95,27 +101,27 @@ class Endpoint:
                     failure = str(error.__cause__ or "") or str(error)
                     status = 503
                 if status is None or (status not in _TRANSIENT and status < 500):
-                    raise self._gives_up(f"the endpoint answered {reason}", failure) from None
-                factor = 2 ** min(len(waits), 20)
+                    raise self._resignation(f"the endpoint answered {reason}", failure) from None
+                factor = 2 ** min(len(waits), _MOST_DOUBLINGS)
                 seconds = min(_FIRST_WAIT * factor, _LONGEST_WAIT)
                 if retry_seconds and retry_seconds > 0:
-                    # Waits that stay very short would allow too many requests before the limit.
+                    # If waits stayed very short, there could be too many requests before the limit.
                     seconds = max(retry_seconds, _SHORTEST_WAIT * factor)
                 if sum(wait.seconds for wait in waits) + seconds > self._longest_wait:
                     message = f"the endpoint did not answer within {self._longest_wait:g} s of waits ({reason})"
-                    raise self._gives_up(message, failure)
+                    raise self._resignation(message, failure)
                 logger.warning("%s: waiting %g s for the endpoint (%s)", request["model"], seconds, reason)
                 waits.append(Wait(reason, seconds))
                 await asyncio.sleep(seconds)
 
-    def _gives_up(self, message: str, failure: str) -> Resign:
+    def _resignation(self, message: str, failure: str) -> Resign:
         """Return the resignation with the message and the failure, without the key."""
         if self._key:
             failure = self._hide_key(failure)
         return Resign(f"{message}: {' '.join(as_utf8(failure).split())[:_LONGEST_REASON]}")
 
     def _without_key(self, completion: Completion) -> Completion:
-        """Return the completion without the key, which a proxy can repeat. Games and their records are public."""
+        """Return the completion without the key: a proxy can repeat the key, and records of games are public."""
         if len(self._key) < _SHORTEST_SECRET:
             return completion
         calls = tuple((self._hide_key(name), self._hide_key(arguments)) for name, arguments in completion.calls)
@@ -128,11 +134,11 @@ class Endpoint:
 
 
 class _UnreadAnswerError(Exception):
-    """An answer that is not read; the text describes it."""
+    """An answer that is too large or compressed, so that it is not read. The text describes it."""
 
 
-class _Limited(httpx2.AsyncByteStream):
-    """The first bytes of an answer. The rest of an error is not read. Raises for any other answer that is too large."""
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The bytes of an answer up to a limit. Longer errors are cut; other longer answers raise _UnreadAnswerError."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, *, is_error: bool) -> None:
         self._stream = stream
@@ -156,14 +162,14 @@ async def _limit(response: httpx2.Response) -> None:
     """Limit what the client reads of an answer, also of a redirect."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     is_error = not response.is_success
-    # A few bytes can be compressed gigabytes.
+    # A few compressed bytes can stand for gigabytes.
     if response.headers.pop("content-encoding", "identity") != "identity" and not is_error:
         raise _UnreadAnswerError("a compressed answer, expected one that is not (Accept-Encoding: identity)")
-    response.stream = _Limited(response.stream, is_error=is_error)
+    response.stream = _LimitedStream(response.stream, is_error=is_error)
 
 
 def _document(body: bytes) -> object:
-    """Return the JSON of an answer; None for another text. Raises ValueError if its end is missing."""
+    """Return the JSON of an answer; None for another text. Raises ValueError for an answer that was cut."""
     try:
         return json.loads(body)
     except json.JSONDecodeError:
@@ -175,7 +181,7 @@ def _document(body: bytes) -> object:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the endpoint asks to wait; None if it does not say."""
+    """Return the seconds that the endpoint requests to wait; None if it requests none."""
     text = headers.get("retry-after", "")
     with suppress(ValueError):
         return float(text)

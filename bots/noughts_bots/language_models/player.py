@@ -17,17 +17,21 @@ from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
-_USUAL_KEY = "OPENAI_API_KEY"
+_OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 _LONGEST_ANSWERS = 8_000
-"""Bytes of all answers to a question that count and are recorded; fewer if the server keeps shorter comments."""
+"""Limit of the bytes of all answers to a question together. It is lower if the server keeps only short comments."""
 _RECORD_BYTES = 400
+"""Bytes of a record without its answers."""
 _ANSWER_BYTES = 120
-"""Bytes of a record without its answers, and of an answer without its text."""
+"""Bytes of a recorded answer without its text."""
 
 
 @dataclass(eq=False, kw_only=True)
 class LanguageModel(BuiltInBot):
-    """Asks a model for each move. The record of the question is the move's comment."""
+    """Asks a model for each move. The record of the question is the move's comment.
+
+    The fields are the options of the spec; docs/how-to/language-models.md describes them.
+    """
 
     name = "llm"
     heeds_forbidden_moves = True
@@ -67,8 +71,8 @@ class LanguageModel(BuiltInBot):
             expected = "none: specs are printed and stored"
             advice = "put the key into a variable: key_env=VAR"
             raise BotSpecError("bot 'llm', option url", "a user name or password", expected, advice)
-        # The key of OpenAI is for no other endpoint.
-        variable = self.key_env or ("" if self.url else _USUAL_KEY)
+        # OpenAI's key must not go to another endpoint.
+        variable = self.key_env or ("" if self.url else _OPENAI_KEY_VARIABLE)
         key = os.environ.get(variable, "").strip()
         if variable and not key:
             advice = f"export {variable}, or name another variable by key_env=VAR; url=URL alone needs no key"
@@ -82,9 +86,9 @@ class LanguageModel(BuiltInBot):
         self._endpoint = Endpoint(self.url, key, timeout=self.timeout, longest_wait=self.wait)
 
     async def choose(self, position: Position) -> Move:
-        """Ask the model, up to `rethink` times again after an answer that is not a legal move. The last answer counts.
+        """Ask the model, and ask it again after an answer that is not a legal move, up to `rethink` times.
 
-        Raises Resign, with the record as its comment.
+        The last answer counts. Raises Resign, with the record as its comment.
         """
         view = view_of(position.variant, position.seed, scrambled=self.scramble)
         messages = list(position.memo or ()) if self.memory == "game" else []
@@ -111,7 +115,7 @@ class LanguageModel(BuiltInBot):
                 )
                 answers.append(answer)
                 if 0 < position.limit_us < 1e6 * sum(answer.seconds for answer in answers):
-                    # The time margin can be as long as the waits, so the referee alone would let slow answers pass.
+                    # The time margin can be as long as the waits, so the referee would not notice slow answers.
                     raise Exhausted("its answers took longer than the limit of the move")
                 messages.append({"role": "assistant", "content": text or "(no answer)"})
                 if verdict.reason:
@@ -121,19 +125,19 @@ class LanguageModel(BuiltInBot):
             resignation.comment = self._record(prompt, answers, waits)
             raise
         position.memo = messages
-        # An answer that names no cell is not a move, so the referee gets a cell that is not on the board.
+        # If the answer names no cell, the referee gets a cell that is not on the board: an illegal move.
         return Move(-1 if verdict.cell is None else verdict.cell, comment=self._record(prompt, answers, waits))
 
     @property
     def _answer_bytes(self) -> int:
-        """Return the bytes of each answer that fit into a comment that the server keeps."""
-        answers = self.rethink + 1
-        free_bytes = self.comment_bytes - _RECORD_BYTES - len(self.model.encode()) - answers * _ANSWER_BYTES
-        return max(0, min(_LONGEST_ANSWERS, free_bytes)) // answers
+        """Return the limit of the bytes of an answer, so that the record fits into a comment that the server keeps."""
+        most_answers = self.rethink + 1
+        free_bytes = self.comment_bytes - _RECORD_BYTES - len(self.model.encode()) - most_answers * _ANSWER_BYTES
+        return max(0, min(_LONGEST_ANSWERS, free_bytes)) // most_answers
 
     def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
         """Return the comment of the move. If it is too long, one sum replaces the waits."""
-        question = Question(
+        record = Question(
             model=self.model,
             answer=self.answer,
             rethink=self.rethink,
@@ -143,11 +147,11 @@ class LanguageModel(BuiltInBot):
             waits=waits,
             cost=self._cost(answers),
         )
-        record = question.write()
-        if len(waits) > 1 and len(record.encode()) > self.comment_bytes:
+        comment = record.write()
+        if len(waits) > 1 and len(comment.encode()) > self.comment_bytes:
             total_wait = Wait(waits[-1].why, sum(wait.seconds for wait in waits))
-            record = question._replace(waits=[total_wait]).write()
-        return record
+            comment = record._replace(waits=[total_wait]).write()
+        return comment
 
     def _cost(self, answers: list[Answer]) -> float | None:
         """Return the cost of the answers' tokens; None if a price or a number of tokens is unknown.

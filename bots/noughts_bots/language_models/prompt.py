@@ -1,4 +1,4 @@
-"""The messages to a model, from templates: the rules from the variant's own data, the board, and the moves so far."""
+"""The messages to a model, made from templates: the rules of the variant, the board, and the moves so far."""
 
 from pathlib import Path
 from string import Template
@@ -18,14 +18,14 @@ _TEMPLATES = Environment(
 def instructions(template: str, view: View, answer: str) -> str:
     """Return the first message: the template with `$rules` and `$answer` replaced.
 
-    `answer` describes the form of an answer; its `$cell` is replaced by the name of a cell.
+    `answer` describes the form of an answer; its `$cell` is replaced by the name of the first cell.
     """
     answer = Template(answer).safe_substitute(cell=view.names[view.drawn[0]])
     return Template(template).safe_substitute(rules=rules(view), answer=answer)
 
 
 def rules(view: View) -> str:
-    """Return the rules of the variant in sentences, as its data describe them."""
+    """Return the rules of the variant in sentences, which the template makes from the variant's data."""
     variant = view.variant
     board = Board(variant.columns, variant.rows, variant.layers)
     length = max(map(len, variant.line_cells), default=1)

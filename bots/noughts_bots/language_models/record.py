@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 TOO_MUCH = 10**15
-"""Numbers of tokens, costs and seconds from here on are errors."""
+"""Numbers of tokens, costs and seconds of this size or more are errors."""
 
 
 class Wait(NamedTuple):
@@ -24,10 +24,11 @@ class Answer(NamedTuple):
     verdict: str
     """`legal`, `illegal` or `unparsable`."""
     seconds: float
-    """From the request to its answer, without waits."""
+    """The time from the request to its answer, without waits."""
     input_tokens: int | None
+    """None if the endpoint does not report the number."""
     output_tokens: int | None
-    """None if the endpoint does not report them."""
+    """None if the endpoint does not report the number."""
 
 
 class Question(NamedTuple):
@@ -54,23 +55,23 @@ class Question(NamedTuple):
 
 
 def as_utf8(text: object) -> str:
-    """Return a text from an endpoint with `?` for what UTF-8 cannot encode: JSON can have half a surrogate pair."""
+    """Return a text from an endpoint with `?` for surrogates, which JSON can have and UTF-8 cannot encode."""
     return str(text).encode(errors="replace").decode()
 
 
 def ending(text: str, most_bytes: int) -> str:
-    """Return the last characters of a text that take at most `most_bytes` bytes as JSON in UTF-8."""
+    """Return the longest end of a text that takes at most `most_bytes` bytes as JSON in UTF-8."""
     size = 0
     for count, character in enumerate(reversed(text)):
-        # Without the quotes around each character.
-        size += len(json.dumps(character, ensure_ascii=False).encode(errors="replace")) - 2
+        in_quotes = json.dumps(character, ensure_ascii=False).encode(errors="replace")
+        size += len(in_quotes) - len('""')
         if size > most_bytes:
             return text[len(text) - count :]
     return text
 
 
 def read_question(comment: str) -> Question | None:
-    """Return the record in a comment; None if it is another text, because other bots can send any comment."""
+    """Return the record in a comment; None for a comment with any other text."""
     try:
         document = json.loads(comment)
         answers = [Answer(**fields) for fields in document["answers"]]

@@ -6,10 +6,17 @@ from itertools import product
 
 from noughts_referee.rules import Draws, Variant, column_name, symmetries
 
+_RANDOM_MARKS = "ABCDEFGHJKLMNPQRSTUVWYZ"
+"""Letters without the usual marks, X and O, and without I, which looks like 1."""
+_RANDOM_COLUMNS = 52
+"""The number of columns from which random names are taken: all that have a name."""
+_RANDOM_ROWS = 60
+"""The number of rows from which random names are taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The names, marks and places of the cells, which are drawn row by row, layer by layer."""
+    """The names, marks and places of the cells. The drawing shows them row by row and layer by layer."""
 
     variant: Variant
     drawn: tuple[int, ...]
@@ -30,9 +37,8 @@ class View:
 def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
     """Return the view of a game. Unless it is scrambled, cells have their usual names.
 
-
-    A scrambled board is turned or mirrored so that all rules stay true, and has random names and marks. They follow
-    from `seed`, the seed of the model's side.
+    A scrambled board is turned or mirrored by a symmetry of the variant, and has random names and marks. All of this
+    follows from `seed`, the seed of the model's side.
     """
     if not scrambled:
         columns = tuple(map(column_name, range(variant.columns)))
@@ -42,7 +48,7 @@ def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
     def random_names(names: Iterable[str], count: int) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda _: rng.bits())[:count])
 
-    columns = random_names(map(column_name, range(52)), variant.columns)
-    rows = random_names(map(str, range(1, 61)), variant.rows)
-    first, second = random_names("ABCDEFGHJKLMNPQRSTUVWYZ", 2)
+    columns = random_names(map(column_name, range(_RANDOM_COLUMNS)), variant.columns)
+    rows = random_names(map(str, range(1, _RANDOM_ROWS + 1)), variant.rows)
+    first, second = random_names(_RANDOM_MARKS, 2)
     return View(variant, rng.choice(symmetries(variant)), columns, rows, (first, second), is_scrambled=True)

@@ -6,7 +6,7 @@
     [LABEL=]KIND{key=value,...}:             a built-in kind            GPT=llm{model=NAME,url=URL}:
     [LABEL=]bot:NAME[@VERSION]               registered on a server     bot:alice-bot@2
 
-A label ends before the first `:` or `{`, so the `=` of an option does not count.
+Only a `=` before the first `:` or `{` ends a label; later ones belong to options.
 """
 
 import re
@@ -101,7 +101,7 @@ def _is_python_file(head: str) -> bool:
 
 
 def _head(text: str) -> str:
-    """Return the text before the first `:` or `{`: the name or kind, after a label and `=` if there is one."""
+    """Return the text before the first `:` or `{`: the name or kind, and before it LABEL= if there is a label."""
     return re.split("[:{]", text, maxsplit=1)[0]
 
 
@@ -155,7 +155,10 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 
 
 def speech(spec: BotSpec) -> Speech:
-    """Return how the bot communicates. Options decide this for `exec:`; all others use frames. Raises BotSpecError."""
+    """Return how a program of the kind `exec` communicates, according to its options; FRAMES for all other kinds.
+
+    Raises BotSpecError for other options, if the bot is of a kind whose options are known.
+    """
     kind = spec.child_kind
     subject = f"bot {str(spec)!r}"
     if kind is None or kind.options is None:
@@ -178,8 +181,8 @@ def speech(spec: BotSpec) -> Speech:
     return Speech.JSON if frames == "json" else Speech.FRAMES
 
 
-def dials_in(spec: BotSpec) -> bool:
-    """Return whether the bot is a program that connects after its start: `exec{dial=true}:COMMAND`."""
+def connects_itself(spec: BotSpec) -> bool:
+    """Return whether the bot is a program that opens a stream itself after its start: `exec{dial=true}:COMMAND`."""
     return speech(spec) is Speech.STREAM
 
 

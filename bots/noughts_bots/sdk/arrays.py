@@ -7,7 +7,7 @@
         def choose_arrays(self, batch):
             return batch.legal.argmax(axis=1)
 
-An `ArrayBot` can play wherever a `Bot` can. If many games run at once, no Python object is made for a move.
+An `ArrayBot` can play wherever a `Bot` can. A move in one of many games then needs no Python object.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from noughts_bots.sdk.bot import Answer, Bot, Move, Resign
 from noughts_referee.rules import Position, Variant, bits_at, members
 
 RESIGN = -2
-"""Instead of a cell: resigns the game. Any other number off the board loses it as an illegal move."""
+"""An answer instead of a cell, which resigns the game. Any other number off the board loses it as an illegal move."""
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -30,16 +30,16 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 @dataclass(eq=False)
 class Batch:
-    """The boards of some games with the bot to move, all of one variant, as arrays of equal length: a row a game.
+    """The boards of games of one variant in which the bot is to move, as arrays of equal length: a row for each game.
 
     The bot owns the arrays. Do not change `boards` before you have read `legal`, which is computed from it.
     """
 
     variant: Variant
     games: npt.NDArray[np.int64]
-    """An index of each game that stays the same while the game runs, as a place for the bot's own data about it.
+    """An index of each game that does not change while the game runs, for the bot's own data about the game.
 
-    Indices are small, and a later game can get the index of a game that is over: see `new`."""
+    Indexes are small. A later game can get the index of a game that is over: see `new`."""
     new: npt.NDArray[np.bool_]
     """Whether it is the first question of the game, or the first one after a reconnection."""
     boards: npt.NDArray[np.int8]
@@ -66,7 +66,7 @@ class Batch:
         """Shape (games, cells): where the bot can play, with gravity and forbidden moves taken into account."""
         legal: npt.NDArray[np.bool_] = self.boards == 0
         if self.variant.gravity:
-            # The last column stands for the floor and for missing supports: always occupied.
+            # The additional last column stands for the floor and for padding in `supports`: it is always occupied.
             occupied = np.pad(~legal, ((0, 0), (0, 1)), constant_values=True)
             for supporting_cells in supports(self.variant).T:
                 legal &= occupied[:, supporting_cells]
@@ -75,7 +75,7 @@ class Batch:
         return legal
 
     def _forbid(self, legal: npt.NDArray[np.bool_]) -> None:
-        """Take out what the variant forbids. Its rule is a function of sets of cells, so this is as slow as `free`."""
+        """Remove forbidden cells. The variant's rule is a function of sets of cells, so this is as slow as `free`."""
         forbids = self.variant.forbids
         assert forbids is not None
         stones = zip(_sets(self.boards == 1), _sets(self.boards == 2), self.side.tolist(), strict=True)
@@ -86,14 +86,14 @@ class Batch:
     def bits(self, count: int = 1) -> npt.NDArray[np.uint64]:
         """Return random bits of the shape (games, count): the numbers of `position.rng().bits()` in each game.
 
-        As a bot's only source of randomness they let the same game be played again.
+        If they are the bot's only source of randomness, the same game can be played again.
         """
         numbers = np.arange(1, count + 1, dtype=np.uint64)
         bits: npt.NDArray[np.uint64] = bits_at(self.seed[:, None], self.ply.astype(np.uint64)[:, None], numbers)
         return bits
 
     def random(self, count: int = 1) -> npt.NDArray[np.float64]:
-        """Return random numbers from 0 up to 1, of the shape (games, count), made of `bits`."""
+        """Return random numbers of at least 0 and less than 1, made from `bits`, in the shape (games, count)."""
         numbers: npt.NDArray[np.float64] = (self.bits(count) >> np.uint64(11)) * np.float64(2.0**-53)
         return numbers
 
@@ -107,7 +107,8 @@ class Batch:
         bounds = cells.searchsorted(np.arange(0, rows * width + 1, width))
         counts = np.diff(bounds).astype(np.uint64)
         bits = self.bits()[:, 0]
-        # A number below the count: the upper 64 bits of the 128-bit product `bits * counts`, computed by halves.
+        # A random index below the count: the upper 64 bits of the 128-bit product `bits * counts`. numpy has no
+        # numbers of 128 bits, so it is computed from halves.
         carry = ((bits & _LOW_HALF) * counts) >> _HALF
         index = ((bits >> _HALF) * counts + carry) >> _HALF
         picked: npt.NDArray[np.int64] = cells[bounds[:-1] + index.astype(np.int64)] % width
@@ -126,7 +127,7 @@ class ArrayBot(Bot):
         raise NotImplementedError(f"{type(self).__name__} needs a method `choose_arrays(self, batch)`")
 
     def choose_batch(self, positions: Sequence[Position]) -> list[Answer]:
-        """Answer positions, each as a new game: for callers that have no arrays, such as `noughts bot ask`."""
+        """Answer positions, each as a new game, for callers without arrays, such as `noughts bot ask`."""
         cells, scores = read_cells(self.choose_arrays(batch_of(positions)), len(positions))
         return [
             Resign() if cell == RESIGN else Move(cell, scores[row]) if row in scores else cell

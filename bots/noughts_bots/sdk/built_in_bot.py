@@ -1,4 +1,4 @@
-"""A bot that comes with Noughts: it knows which variants it plays, and what its process must acquire and release."""
+"""The base class of bots that come with Noughts, with the variants that they play and hooks for their processes."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ class BuiltInBot(Bot):
     """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
 
     wait: float = 0.0
-    """The longest wait of a move, in seconds, for an endpoint that is busy. Local runs add it to the time margin."""
+    """The longest wait of a move for a busy endpoint, in seconds. Local runs add it to the time margin."""
 
     def plays(self, variant: Variant) -> bool:
         return covers(self.variants, variant.name)
@@ -41,7 +41,7 @@ class BuiltInBot(Bot):
             )
 
     def prepare(self) -> None:
-        """Acquire what only one process can hold, such as a lock.
+        """Acquire resources that only one process can have, such as a lock.
 
         Called before login in the process that will play; a second call changes nothing.
         """

@@ -1,4 +1,4 @@
-"""Errors of a bot before it plays. Each error says in one line what was given and what to do.
+"""Errors of a bot before it plays. The text of each error is one line with what was given, what is expected and advice.
 
 BotError
 ├── BotSpecError      an invalid spec, or an unknown bot or option
@@ -42,7 +42,7 @@ class VariantRefused(BotError):
 class BotFault(BotError):
     """A bot in its own process that ends, is silent, or sends an invalid answer."""
 
-    exit_code = FAILED  # the command line was right
+    exit_code = FAILED  # not USAGE, because the command line is valid
 
 
 class BotRefusal(BotSpecError):
@@ -66,6 +66,6 @@ class TableError(BotError):
 
 
 def did_you_mean(got: str, known: Iterable[str], *, before: str = "") -> str:
-    """Return the closest known name, with `before` in front of it, as a question; empty if none is close."""
+    """Return a question with the closest known name, prefixed with `before`; empty if no name is close."""
     close = difflib.get_close_matches(got, list(known), n=1)
     return f"did you mean {before}{close[0]}?" if close else ""

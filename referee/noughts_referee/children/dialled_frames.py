@@ -100,7 +100,7 @@ class DialledFrames(ChildFrames):
             self._end("left its stream (PlayService.Play)")
             return None
         self.last_read_us = self._now()
-        return self._counted(request, request.ByteSize())
+        return self._count_read(request, request.ByteSize())
 
     @property
     def has_arrived(self) -> bool:

@@ -23,19 +23,21 @@ _SHOWN_BYTES = 200
 
 
 class ChildFrames(ABC):
+    """The frames of a child; subclasses read and write them."""
+
     first = "say Hello"
-    """The child's first duty, as a phrase."""
+    """The child's first duty, as a phrase that follows "did not"."""
 
     def __init__(self, now: Now = microseconds) -> None:
         self._now = now
         self.reason = ""
-        """Why there are no more frames: a phrase that follows "it". Empty while there are."""
+        """The reason for the end of the frames, a phrase that follows "it". Empty before the end."""
         self.at_fault = False
-        """Whether it sent something that no player is allowed to send."""
+        """Whether the child sent something that no player is allowed to send."""
         self.offending = b""
         """The beginning of such data."""
         self.last_read_us = now()
-        """When the child last sent a frame."""
+        """The time at which the last frame of the child was read."""
         self.written = 0
         """Number of frames sent to the child."""
         self.has_answered = False
@@ -45,8 +47,9 @@ class ChildFrames(ABC):
         self._empty = 0
         """Frames without moves since our last frame."""
         self._allowance = _BURST_BYTES
-        """Bytes that it can send at once, besides its answers. Time and our frames restore them."""
-        self._returned_us = now()
+        """Bytes that the child can send at once, besides its answers. Time and our frames restore them."""
+        self._restored_us = now()
+        """The time up to which `_allowance` is restored."""
 
     @abstractmethod
     async def read(self) -> pb.PlayRequest | None:
@@ -72,16 +75,16 @@ class ChildFrames(ABC):
         if self._allowance >= 0:
             return
         now = self._now()
-        returned = (now - self._returned_us) * _BYTES_A_SECOND // MICROSECONDS
-        self._allowance = min(_BURST_BYTES, self._allowance + returned)
-        self._returned_us = now
+        restored_bytes = (now - self._restored_us) * _BYTES_A_SECOND // MICROSECONDS
+        self._allowance = min(_BURST_BYTES, self._allowance + restored_bytes)
+        self._restored_us = now
         if self._allowance < 0:
             await asyncio.sleep(-self._allowance / _BYTES_A_SECOND)
 
-    def _counted(self, request: pb.PlayRequest, size: int) -> pb.PlayRequest | None:
-        """Count a frame of `size` bytes and return it; None, after a refusal, if the child has sent too many."""
+    def _count_read(self, request: pb.PlayRequest, size: int) -> pb.PlayRequest | None:
+        """Count a frame of `size` bytes and return it. If the child has sent too many, refuse it and return None."""
         self._unasked += 1
-        # The connection ends if there are more answers than questions.
+        # Answers are free: the connection ends anyway if there are more of them than questions.
         answers = len(request.moves.game) + len(request.choices)
         self._allowance -= max(0, size + _BYTES_OF_A_FRAME - _FREE_BYTES * answers)
         if request.HasField("moves"):
@@ -94,6 +97,7 @@ class ChildFrames(ABC):
         return request
 
     def _refuse(self, reason: str, message: bytes = b"") -> None:
+        """End the frames for a fault of the child, which sent this message."""
         self.at_fault = True
         self.offending = message[:_SHOWN_BYTES]
         self._end(reason)

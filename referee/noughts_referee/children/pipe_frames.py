@@ -56,7 +56,7 @@ class PipeFrames(ChildFrames):
         if (self._unasked + 1) % _AT_ONCE == 0:
             # A flood of frames must not block the event loop.
             await asyncio.sleep(0)
-        return self._counted(request, len(message))
+        return self._count_read(request, len(message))
 
     @property
     def has_arrived(self) -> bool:

@@ -39,14 +39,15 @@ async def read_docs(
 
 
 class PositionTools:
-    """Sets up positions, one at a time in the turns of the agents: many moves on a large board take long."""
+    """The tools that set up positions. They do one at a time, because many moves on a large board take long."""
 
     def __init__(self) -> None:
         self._computing = Computing("positions")
 
     async def show_position(self, variant: Variant, moves: Moves = []) -> Document:  # noqa: B006
         """Describe a variant and the position after moves: the board, the side to move, the result, legal cells."""
-        return await self._computing.run(GUEST.get(""), partial(_position, variant, moves))
+        address = GUEST.get("")  # agents at different addresses take turns
+        return await self._computing.run(address, partial(_position, variant, moves))
 
     async def rules(self, variant: str) -> str:
         """Return the size of a variant, its line lengths and its empty board."""
@@ -57,23 +58,23 @@ class PositionTools:
 
 
 def _position(variant: str, moves: Sequence[str | int]) -> Document:
-    """Return the answer of `show_position`. Raises Failure, VariantError."""
-    position = Position(parse_variant(variant))
-    board = position.variant
-    for ply, move in enumerate(moves, 1):
-        cell = move if isinstance(move, int) else read_cell(board, move)
+    """Return the answer of `show_position`. Raises Failure for an illegal move, and VariantError."""
+    rules = parse_variant(variant)
+    position = Position(rules)
+    for number, move in enumerate(moves, 1):
+        cell = move if isinstance(move, int) else read_cell(rules, move)
         if cell not in position.free or position.outcome() is not None:
-            raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
+            raise Failure(400, f"moves: {move!r}, number {number}, is not legal there")
         position.play(cell)
     outcome = position.outcome()
     return {
-        "variant": board.name,
-        "size": [board.columns, board.rows, board.layers],
-        "gravity": board.gravity,
-        "line_lengths": sorted(set(map(len, board.line_cells))),
+        "variant": rules.name,
+        "size": [rules.columns, rules.rows, rules.layers],
+        "gravity": rules.gravity,
+        "line_lengths": sorted(set(map(len, rules.line_cells))),
         "to_move": None if outcome else "XO"[position.side],
         "result": str(outcome.result) if outcome else None,
-        "legal": cell_names(board, position.free if outcome is None else ()).split(),
+        "legal": cell_names(rules, position.free if outcome is None else ()).split(),
         "board": board_text(position).split("\n"),
     }
 

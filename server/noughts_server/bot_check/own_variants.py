@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from noughts_bots.gomocup.protocol import NAMED_VARIANTS
-from noughts_bots.reference.specs import BotSpec, dials_in, make_built_in
+from noughts_bots.reference.specs import BotSpec, connects_itself, make_built_in
 from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
@@ -24,7 +24,7 @@ async def declared_by(spec: BotSpec, launcher: Launcher, times: ChildSettings) -
     if not kind.speaks_frames:
         return NAMED_VARIANTS
     async with AsyncExitStack() as stack:
-        invite = await stack.enter_async_context(inviting()) if dials_in(spec) else None
+        invite = await stack.enter_async_context(inviting()) if connects_itself(spec) else None
         new_session = child_session(spec, launcher, times, move_seconds=times.start, invite=invite)
         session = await stack.enter_async_context(new_session)
         await session.greet()

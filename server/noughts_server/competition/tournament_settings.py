@@ -9,18 +9,18 @@ from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.openings.settings import Openings
 
-
-def _option(most: int = 1) -> dict[str, int]:
-    """Mark a field as an option, which has the same name in the message, the database, JSON and the web form."""
-    return {"most": most}
-
-
 GAMES_OF_A_TEST = 100_000
 """The default limit of the games of a match with a test (SPRT)."""
-
-
 MOST_CONCURRENT = 1_024
 """The default limit of concurrent games."""
+
+
+def _option(most: int = 1) -> dict[str, int]:
+    """Return the metadata of a field that is one of `OPTIONS`; `most` as in `Option`.
+
+    An option has the same name in the message, the database, JSON and the web form.
+    """
+    return {"most": most}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class TournamentSettings:
     """The settings of tournaments on a server, challenges, and games on one machine."""
 
     variant: str = "tictactoe"
-    """The canonical name. Not the variant itself, because a plugin's variant can be missing here."""
+    """The canonical name of the variant, because this process can lack the plugin of a variant."""
     time: TimeControl = field(default_factory=TimeControl)
     """The time control of entries without their own."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class TournamentSettings:
     schedule: TournamentFormat = ROUND_ROBIN
     games_per_pair: int = 2
     concurrency: int = MOST_CONCURRENT
-    """The limit of concurrent games; 0 in a test: the server derives it from the measured pace of the bots."""
+    """The limit of concurrent games; 0: the server derives it from the measured pace of the bots (`is_paced`)."""
     seed: int = 0
-    """Unsigned 64 bits, from which all random numbers of the tournament follow."""
+    """The seed of all random numbers of the tournament, an unsigned number of 64 bits."""
     rated: bool = True
     rounds: int = field(default=0, metadata=_option(4_096))
     """The rounds of a Swiss or Danish tournament; 0 means log2 of the entries, rounded up."""
@@ -55,7 +55,7 @@ class TournamentSettings:
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
     """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())
-    """Whether an encounter of a knockout ends as soon as one side cannot be overtaken."""
+    """Whether a pairing of a knockout ends as soon as one side cannot be overtaken."""
     sprt: str = field(default="", metadata=_option(200))
     """The test that ends a match, as `Sprt.parse` reads it; empty means none: all games are played."""
     priority: int = field(default=0, metadata=_option(1_000))
@@ -65,12 +65,12 @@ class TournamentSettings:
     across_owners: bool = False
     """Whether the priority also counts among the tournaments of all owners, because an admin chose it."""
     openings: Openings = field(default_factory=Openings)
-    """The openings; both games of an encounter have the same one."""
+    """The openings; both games of a pairing have the same one."""
     title: str = ""
     """The displayed name; can be empty."""
 
     @property
-    def paced(self) -> bool:
+    def is_paced(self) -> bool:
         """Return whether the pace of the bots decides how many games run at once."""
         return not self.concurrency
 
@@ -90,7 +90,7 @@ class TournamentSettings:
             raise FormatError("fuel", self.fuel, "0", f"the clock {clock} depends on the machine")
 
     @property
-    def journaled(self) -> bool:
+    def has_journal(self) -> bool:
         """Return whether the store keeps a journal of some games while they are live; see `TimeControl.long`."""
         return any(time.long for time in (self.time, *self.own_times.values()))
 

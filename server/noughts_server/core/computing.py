@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 _LONGEST_REST_SECONDS = 10.0
 _OPENINGS_REST = 2
-"""See `Computing`: seconds of rest for each second of work."""
+"""Seconds of rest for each second of work on openings; see `Computing`."""
 
 
 class Computing:
@@ -34,24 +34,24 @@ class Computing:
         self,
         caller: Hashable,
         work: Callable[[], Result],
-        disturbs: Callable[[], bool] = lambda: True,
+        must_rest: Callable[[], bool] = lambda: True,
         names: tuple[Hashable, ...] = (),
     ) -> Result:
         """Call `work` when it is this caller's turn. Return its result or raise its error.
 
-        If the caller is cancelled, the work still ends. The thread does not rest if `disturbs` returns False after the
-        work. Work that is expected to take long, according to its `names`, waits for shorter work of other callers; see
-        `Turns.take`.
+        If the caller is cancelled, the work is still done to its end. After the work, the thread does not rest if
+        `must_rest` returns False. `names` are the kinds of the work, as in `Turns.take`: work of a kind that took long
+        waits for shorter work of other callers.
         """
         await self._turns.take(caller, names)
-        return await self._work(caller, work, disturbs, names)
+        return await self._work(caller, work, must_rest, names)
 
     async def run_on(
         self, caller: Hashable, load: Callable[[], Awaitable[Loaded]], work: Callable[[Loaded], Result]
     ) -> Result:
-        """Call `load`, and `work` with its result, when it is this caller's turn. Return the result or raise the error.
+        """When it is this caller's turn, call `load`, and `work` with the loaded data. Return the result of `work`.
 
-        A waiting caller therefore keeps no loaded data in memory.
+        A waiting caller therefore keeps no loaded data in memory. Raises the errors of both functions.
         """
         await self._turns.take(caller)
         try:
@@ -65,41 +65,42 @@ class Computing:
         self,
         caller: Hashable,
         work: Callable[[], Result],
-        disturbs: Callable[[], bool] = lambda: True,
+        must_rest: Callable[[], bool] = lambda: True,
         names: tuple[Hashable, ...] = (),
     ) -> Result:
+        """Do the work in the thread in this caller's turn, and end the turn after the thread's rest."""
         loop = asyncio.get_running_loop()
-        used = 0.0
+        used_seconds = 0.0
 
         def measure() -> Result:
-            nonlocal used
+            nonlocal used_seconds
             began = time.thread_time()
             try:
                 return work()
             finally:
-                used = time.thread_time() - began
+                used_seconds = time.thread_time() - began
 
-        def settle(future: "asyncio.Future[Result]") -> None:
-            future.exception()  # so that asyncio does not report it if the caller has left
-            self._turns.charge(caller, used, names)
-            rest = min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0
-            if rest:
-                loop.call_later(rest, self._turns.give_back)
+        def end_turn(future: "asyncio.Future[Result]") -> None:
+            future.exception()  # otherwise asyncio reports the error if the caller was cancelled
+            self._turns.charge(caller, used_seconds, names)
+            rest_seconds = min(self._rest * used_seconds, _LONGEST_REST_SECONDS) if must_rest() else 0
+            if rest_seconds:
+                loop.call_later(rest_seconds, self._turns.give_back)
             else:
                 self._turns.give_back()
 
         future = loop.run_in_executor(self._thread, measure)
-        future.add_done_callback(settle)
+        future.add_done_callback(end_turn)
         return await asyncio.shield(future)
 
 
 _BY_LOOP: "WeakKeyDictionary[asyncio.AbstractEventLoop, Computing]" = WeakKeyDictionary()
 
 
-async def compute(owner_id: int, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True) -> Result:
+async def compute(owner_id: int, work: Callable[[], Result], must_rest: Callable[[], bool] = lambda: True) -> Result:
     """Call `work` in the thread for openings of the running event loop; see `Computing.run`."""
     loop = asyncio.get_running_loop()
     computing = _BY_LOOP.get(loop)
     if computing is None:
         computing = _BY_LOOP[loop] = Computing("openings", _OPENINGS_REST)
-    return await computing.run(owner_id, work, disturbs)
+    return await computing.run(owner_id, work, must_rest)

@@ -27,7 +27,8 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.engines.game_cores import GameCores
 from noughts_server.engines.seat import EngineSeat, Owner
 
-_AGAIN_SECONDS = 0.05
+_PREPARATION_SECONDS = 0.05
+"""The time between checks of the clock while the engine is being prepared for its question."""
 
 
 def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
@@ -47,7 +48,8 @@ class EngineConnection:
     referee: PlayerReferee
     new_seat: Callable[[Owner], EngineSeat]
     on_ready: Callable[[], None]
-    on_died: Callable[[Death, tuple[LostGame, ...], bool], None]
+    on_process_end: Callable[[Death, tuple[LostGame, ...], bool], None]
+    """Receives the end of a process, the games that it lost, and whether there will be no other process."""
     cores: GameCores | None = None
     """Moves the process to a core at the start of each game."""
 
@@ -106,34 +108,34 @@ class EngineConnection:
         if chooses or outbox.starts or outbox.ends:
             self._change_game(self.player.take_outbox())
         else:
-            outbox.forget_turns()  # faster than another outbox for each ply
+            outbox.forget_turns()  # faster than a new outbox for each ply
         game = self._game
         if game is None:
             return
         is_first = self._timer is None and (chooses or is_turn)
-        if is_first and self.cores is not None and self.seat.process is not None:
-            self.cores.asked(self.seat.process)
+        if is_first and self.cores is not None and self.seat.pid is not None:
+            self.cores.record_first_question(self.seat.pid)
         if chooses:
             self._is_asked = True
             self.seat.ask(game.opening)
         elif is_turn and self._chosen_cell is not None:
             # The engine sent this move with its choice, and the time counted for both.
             self._is_asked = True
-            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, ())))
+            self._loop.call_soon(self.seat.guarded(partial(self.receive_move, self._chosen_cell, 0, ())))
             self._chosen_cell = None
         elif is_turn:
             self._is_asked = True
             self.seat.ask((game.moves, game.left_us[game.ply & 1]))
         if self._is_asked and self._timer is None:
-            # Within a game each question is due after the one before it, so an armed timer is early enough.
-            self._watch(self._limit_us(game) / 1e6)
+            # Each question of a game is due later than earlier ones, so a timer that is already set is early enough.
+            self._set_timer(self._limit_us(game) / 1e6)
 
     def _change_game(self, outbox: Outbox) -> None:
-        """End the game and begin the next one, as the outbox says."""
+        """End the running game and begin the next one, if the outbox has such news."""
         if outbox.ends:
             if self.cores is not None and (game := self._game) is not None:
-                if self.seat.process is not None:
-                    self.cores.thought(self.seat.process, game.times_us[game.side_of(self.player) :: 2])
+                if self.seat.pid is not None:
+                    self.cores.record_thoughts(self.seat.pid, game.times_us[game.side_of(self.player) :: 2])
                 self.cores.end(game.handle, game.times_us)
             self._game = None
             self._is_asked = False
@@ -148,8 +150,8 @@ class EngineConnection:
     def _begin(self, game: Game) -> None:
         self._game = game
         self._stop_timer()
-        if self.cores is not None and self.seat.process is not None:
-            self.cores.begin(game.handle, self.seat.process)
+        if self.cores is not None and self.seat.pid is not None:
+            self.cores.begin(game.handle, self.seat.pid)
         if self.seat.transcript is not None:
             self.seat.transcript.begin(game)
         if game.conditions is not self._conditions:
@@ -160,13 +162,13 @@ class EngineConnection:
 
     # The seat's `Owner`.
 
-    def ready(self) -> None:
+    def process_ready(self) -> None:
         if not self.capacity_timed:
             self.capacity_timed = self.capacity_untimed = 1
             self.referee.joined(self.player, self)
             self.on_ready()
 
-    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
+    def receive_move(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -185,7 +187,7 @@ class EngineConnection:
         variant = game.conditions.variant
         return self.seat.thoughts.read(lines, cell, variant.columns, variant.rows)
 
-    def chose(self, answer: Swap2Answer, took_us: int) -> None:
+    def receive_choice(self, answer: Swap2Answer, took_us: int) -> None:
         game = self._game
         if game is None or not self._is_asked:
             return
@@ -195,24 +197,25 @@ class EngineConnection:
         choices = ((game.handle, game.opening.step, answer.choice, ""),)
         self.referee.judge_choices(self.player, choices, (took_us,))
 
-    def lost(self) -> tuple[LostGame, ...]:
+    def lose_game(self) -> tuple[LostGame, ...]:
         lost = running_games(self.player)
         self.referee.forfeit(self.player, Termination.CRASHED)
         return lost
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
-        self.on_died(death, lost, disabled)
+    def process_ended(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
+        self.on_process_end(death, lost, disabled)
 
     # Timers.
 
-    def _watch(self, seconds: float) -> None:
-        """Check the clock after this many seconds. A timer that fires too early costs less than one for each move."""
-        self._timer = self._loop.call_later(seconds, self.seat.guarded(self._look))
+    def _set_timer(self, seconds: float) -> None:
+        """Check the clock after this time. A timer that fires too early costs less than one for each move."""
+        self._timer = self._loop.call_later(seconds, self.seat.guarded(self._check_clock))
 
     def _charged_us(self, took_us: int) -> int:
-        """Return the engine's own time for an answer that was read `took_us` after the question, just now.
+        """Return the time that the engine's clock pays for an answer, which was read `took_us` after the question.
 
-        A local engine thinks also while the server is stalled, so only the wait of the answer in the pipe is free.
+        A local engine also thinks while the server is stalled, so it only gets back the time that its answer has waited
+        in the pipe.
         """
         if took_us <= LEAST_US:
             return took_us
@@ -223,17 +226,17 @@ class EngineConnection:
         """Return the longest wait for this move."""
         return self._silence_us if game.time is None else game.limit_us() + game.margin_us(self.player)
 
-    def _is_open(self, game: Game, asked_us: int) -> bool:
+    def _is_open(self, game: Game, question_us: int) -> bool:
         """Return whether the question written at that time still waits for its answer."""
-        return self._game is game and self._is_asked and self.seat.asked_us == asked_us
+        return self._game is game and self._is_asked and self.seat.question_us == question_us
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
-        """End the game if the engine's move is overdue."""
+    def _check_clock(self) -> None:
+        """End the game if the engine's move is overdue; otherwise set the timer again."""
         self._timer = None
         game = self._game
         if game is None or not self._is_asked:
@@ -241,16 +244,16 @@ class EngineConnection:
         seat = self.seat
         now = self._settings.now()
         if seat.question is not None:
-            self._watch(_AGAIN_SECONDS)  # the engine is still being prepared: no clock runs
+            self._set_timer(_PREPARATION_SECONDS)  # the engine is still being prepared: no clock runs
             return
-        took_us = now - seat.asked_us
+        took_us = now - seat.question_us
         limit_us = self._limit_us(game)
         if took_us <= limit_us:
-            self._watch((limit_us - took_us) / 1e6 + 1e-6)
+            self._set_timer((limit_us - took_us) / 1e6 + 1e-6)
             return
-        asked_us = seat.asked_us
+        question_us = seat.question_us
         seat.read_pending()
-        if not self._is_open(game, asked_us):
+        if not self._is_open(game, question_us):
             return  # the answer was in the pipe, and its arrival time has decided
         if game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")

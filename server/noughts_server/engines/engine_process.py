@@ -16,16 +16,18 @@ from noughts_referee.children.stamped_pipes import last_write, pipe_bytes
 from noughts_referee.monotonic import Now
 
 _READ_BYTES = 1 << 12
-"""Read at once: thousands of lines without a pause would delay all other clocks. A large buffer costs time per line."""
-_CHATTER = ("MESSAGE ", "DEBUG ")
+"""Bytes that are read at once. Thousands of lines without a pause would delay all other clocks."""
+_MESSAGES = ("MESSAGE ", "DEBUG ")
+"""The beginnings of lines for people."""
 _FEW_LINES = 8
 """More messages than this in one reading are passed on together."""
 _LINE_COST = 8
-"""The cost of a line that is passed on alone, in messages that are passed on together."""
+"""A line that is passed on alone counts like this number of messages that are passed on together."""
 _MESSAGES_AT_ONCE, _MESSAGES_A_SECOND = 160_000, 160_000
-"""Limits of the lines that are read, far more than any thinking engine writes; then the engine blocks on its pipe.
+"""Limits of the lines that are read, counted in messages. Beyond them, the engine blocks on its pipe.
 
-A message costs about 1 us here and any other line 7 us, so the limit is a sixth of a core.
+An engine that thinks writes far fewer lines. A message costs about 1 us here and any other line 7 us, so the limit is a
+sixth of a core.
 """
 _PIPE_BYTES = 1 << 16
 """Bytes that a pipe holds. Linux makes smaller pipes for a user whose pipes have much memory, e.g. for other bots."""
@@ -37,33 +39,34 @@ _CLOSED, _DEAF = "closed its standard output", "closed its standard input"
 class Listener(Protocol):
     """The receiver of an engine's lines."""
 
-    def said(self, line: str, now: int) -> None:
-        """Receive a line, read at that time in microseconds."""
+    def receive_line(self, line: str, now: int) -> None:
+        """Handle a line, read at the time `now` in microseconds."""
 
-    def chatted(self, messages: Sequence[str], now: int) -> bool:
-        """Receive many messages; return False if each must be received by `said`."""
+    def receive_messages(self, messages: Sequence[str], now: int) -> bool:
+        """Handle many messages; return False to get each of them through `receive_line` instead."""
 
-    def ended(self, reason: str) -> None:
-        """Receive the end of the lines; `reason` is a phrase that follows "it". Called once."""
+    def receive_end(self, reason: str) -> None:
+        """Handle the end of the lines; `reason` is a phrase that follows "it". Called once."""
 
-    def failed(self, error: Exception) -> None:
-        """Receive an internal error of the other methods, which the loop would only log."""
+    def receive_error(self, error: Exception) -> None:
+        """Handle an internal error of the other methods, which the event loop would only log."""
 
 
 class EngineProcess:
     """The pipes of one engine. Lines other than moves are kept with its stderr."""
 
     def __init__(
-        self, started: Started, listener: Listener, now: Now, heard: Callable[[bytes], None] | None = None
+        self, started: Started, listener: Listener, now: Now, on_output: Callable[[bytes], None] | None = None
     ) -> None:
-        """Start reading. `heard` receives its stderr, and notes, as they come."""
-        self.scratch, self.pid = started.scratch, started.pid
+        """Start reading. `on_output` receives its stderr, and notes, as they come."""
+        self.scratch = started.scratch
+        self.pid = started.pid
         self._started = started
         self._listener = listener
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._stdin, self._stdout = started.stdin, started.stdout
-        self._tail = Tail(started.stderr, on_output=heard)
+        self._tail = Tail(started.stderr, on_output=on_output)
         self._lines = Lines()
         self._ended = False
         self._allowance = float(_MESSAGES_AT_ONCE)
@@ -74,21 +77,24 @@ class EngineProcess:
         self._loop.add_reader(self._stdout, self._readable)
 
     def send(self, data: bytes) -> int:
-        """Write commands. Return when the engine could read them.
+        """Write commands. Return the time at which the engine could read them.
 
-        An engine that does not read them has ended, because a pipe has room for many games.
+        If the engine does not read them, the listener gets its end: a pipe has space for the commands of many games.
         """
         before = self._now()
         if not self._unsent:
             data = data[self._write(data) :]
         if data:
             self._keep(data)
-        # The engine often gets the core at once. If the core was taken from us, the pipe has the time of the write.
+        # The engine often gets the core at once, so the time before the write counts.
         after = self._now()
-        return before if after - before < _WRITE_US else min(after, max(before, last_write(self._stdin, self._now)))
+        if after - before < _WRITE_US:
+            return before
+        # This process was interrupted before or after the write. The pipe has the time of the write.
+        return min(after, max(before, last_write(self._stdin, self._now)))
 
     def _write(self, data: bytes) -> int:
-        """Return how many bytes the pipe takes now; all if the engine has closed it."""
+        """Write what fits into the pipe. Return the number of these bytes; all if the engine has closed the pipe."""
         try:
             return os.write(self._stdin, data)
         except BlockingIOError:
@@ -98,7 +104,7 @@ class EngineProcess:
             return len(data)
 
     def _keep(self, data: bytes) -> None:
-        """Keep commands until the pipe takes them, as many as an ordinary pipe would hold."""
+        """Keep commands until the pipe has space, up to the bytes that an ordinary pipe holds."""
         if len(self._unsent) + len(data) > _PIPE_BYTES - pipe_bytes(self._stdin):
             self._loop.call_soon(self._end, "does not read its commands")
             return
@@ -112,7 +118,7 @@ class EngineProcess:
             self._loop.remove_writer(self._stdin)
 
     def last_write(self) -> int:
-        """Return when the engine wrote last; see `stamped_pipes.last_write`."""
+        """Return the time at which the engine wrote last; see `stamped_pipes.last_write`."""
         return last_write(self._stdout, self._now)
 
     def read_pending(self) -> None:
@@ -122,7 +128,7 @@ class EngineProcess:
                 break
 
     def note(self, text: str) -> None:
-        """Add a line to what it writes to stderr."""
+        """Add a line to the engine's stderr."""
         self._tail.add(f"{text}\n".encode())
 
     def kill(self, signal: int) -> None:
@@ -130,14 +136,14 @@ class EngineProcess:
         self._started.kill(signal)
 
     @property
-    def said(self) -> str:
+    def stderr(self) -> str:
         """Return the last 64 KB of its stderr, with notes."""
         return self._tail.text
 
     async def stop(self, reason: str, seconds: float) -> Death:
         """Send END, wait up to `seconds` for the engine to end, then kill it and its processes.
 
-        `reason` is what it did wrong; if empty, its exit code decides.
+        `reason` is the engine's fault. If it is empty, or the engine has only closed a pipe, its exit code decides.
         """
         self._ended = True
         if self._resuming is not None:
@@ -167,11 +173,11 @@ class EngineProcess:
         try:
             self._read()
         except Exception as error:
-            self._listener.failed(error)
+            self._listener.receive_error(error)
 
     def _read(self) -> bool:
         """Read once. Return whether there was anything."""
-        # The time counts from the loop's report: what other callbacks do afterwards is not the engine's fault.
+        # The time before the read counts: the engine must not pay for the time that its lines take here.
         now = self._now()
         try:
             data = os.read(self._stdout, _READ_BYTES)
@@ -182,33 +188,32 @@ class EngineProcess:
         if not data:
             self._loop.remove_reader(self._stdout)
         if self._ended:
-            return bool(data)  # the lines are dropped, but an engine that writes can end
+            return bool(data)  # the lines do not count, but the engine could not end if its pipe stayed full
         lines = self._lines.feed(data) if data else self._lines.rest()
         if len(lines) > _FEW_LINES:
             self._pass_on(lines, now)
         else:
-            said = self._listener.said
             for line in lines:
-                said(line, now)
+                self._listener.receive_line(line, now)
             self._allowance -= _LINE_COST * len(lines)
         if not data:
             self._end(_CLOSED)
         elif self._allowance < 0:
-            self._bound(now)
+            self._limit_reading(now)
         return bool(data)
 
     def _pass_on(self, lines: Sequence[str], now: int) -> None:
-        """Pass on many lines, messages in a row together."""
-        for is_chatter, run in groupby(lines, lambda line: line.startswith(_CHATTER)):
-            together = list(run)
-            if is_chatter and len(together) > _FEW_LINES and self._listener.chatted(together, now):
-                self._allowance -= len(together)
+        """Pass on many lines, consecutive messages together."""
+        for are_messages, group in groupby(lines, lambda line: line.startswith(_MESSAGES)):
+            consecutive = list(group)
+            if are_messages and len(consecutive) > _FEW_LINES and self._listener.receive_messages(consecutive, now):
+                self._allowance -= len(consecutive)
                 continue
-            for line in together:
-                self._listener.said(line, now)
-            self._allowance -= _LINE_COST * len(together)
+            for line in consecutive:
+                self._listener.receive_line(line, now)
+            self._allowance -= _LINE_COST * len(consecutive)
 
-    def _bound(self, now: int) -> None:
+    def _limit_reading(self, now: int) -> None:
         """Refill the allowance. Stop reading for a while if the engine has written too many lines."""
         earned = (now - self._refilled_us) * (_MESSAGES_A_SECOND / 1_000_000)
         self._allowance = min(_MESSAGES_AT_ONCE, self._allowance + earned)
@@ -227,6 +232,6 @@ class EngineProcess:
         if not self._ended:
             self._ended = True
             try:
-                self._listener.ended(reason)
+                self._listener.receive_end(reason)
             except Exception as error:
-                self._listener.failed(error)
+                self._listener.receive_error(error)

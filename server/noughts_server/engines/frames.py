@@ -1,6 +1,6 @@
-"""Frames for an engine: for a remote server (`bot run`), and for asking one question at a time.
+"""An engine as a child that speaks frames: for a remote server (`bot run`), and for checks that ask single questions.
 
-The engine appears as a child that sends a hello, takes frames and answers with frames; a seat runs each process.
+It sends a hello, receives frames, and answers with frames. A seat runs each process.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from noughts_bots.boards.position_boards import PositionBoards
-from noughts_bots.connection.dialogue import software
+from noughts_bots.connection.dialogue import software_version
 from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions
@@ -46,49 +46,56 @@ class _Game:
 
 
 class _Seat:
-    """One process of the engine with its game, the `Owner` of a seat."""
+    """An engine's seat with its game. It is the `Owner` of the `EngineSeat`, and passes its calls to the frames."""
 
-    def __init__(self, frames: "EngineFrames", seat: Callable[[Owner], EngineSeat]) -> None:
-        self.engine = seat(self)
+    def __init__(self, frames: "EngineFrames", new_seat: Callable[[Owner], EngineSeat]) -> None:
+        self.engine = new_seat(self)
         self.game: _Game | None = None
         self._frames = frames
 
-    def ready(self) -> None:
-        self._frames.prepared()
+    def process_ready(self) -> None:
+        self._frames.acknowledge_if_ready()
 
-    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
+    def receive_move(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
         if self.game is not None:
             self._frames.answer(self.game, cell, lines)
 
-    def chose(self, answer: Swap2Answer, took_us: int) -> None:
-        """Do nothing: its hello does not offer opening choices."""
+    def receive_choice(self, answer: Swap2Answer, took_us: int) -> None:
+        """Do nothing: the hello does not offer opening choices."""
 
-    def lost(self) -> tuple[LostGame, ...]:
+    def lose_game(self) -> tuple[LostGame, ...]:
+        """Return no game: the frames end, so the server decides about the game."""
         return ()
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
-        self._frames.died(death)
+    def process_ended(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
+        self._frames.end_after_death(death)
 
 
 class EngineFrames(ChildFrames):
-    def __init__(self, seat: Callable[[Owner], EngineSeat], processes: int, now: Now) -> None:
-        """Prepare the seats; a process starts with its first game, whose terms it needs."""
+    """The frames of an engine, which a reader and a writer of frames use like those of a child's process."""
+
+    def __init__(self, new_seat: Callable[[Owner], EngineSeat], processes: int, now: Now) -> None:
+        """Prepare the seats. A process starts with its first game, because it needs the game's terms."""
         super().__init__(now)
-        self._seats = [_Seat(self, seat) for _ in range(processes)]
+        self._seats = [_Seat(self, new_seat) for _ in range(processes)]
         self._boards = PositionBoards(Bot())
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
         """Games without a seat so far."""
         self._has_news = asyncio.Event()
-        self._frame = 0
-        hello = pb.Hello(protocol=PROTOCOL, agent=f"noughts-gomocup/{software()}", max_games=processes, prepares=True)
+        """Set if `read` can return a frame, or the end."""
+        self._last_frame = 0
+        """The number of the last frame that was written."""
+        hello = pb.Hello(
+            protocol=PROTOCOL, agent=f"noughts-gomocup/{software_version()}", max_games=processes, prepares=True
+        )
         hello.variants.extend(VARIANTS)
         self._outgoing = pb.PlayRequest(hello=hello)
         self._has_news.set()
         self.death: Death | None = None
         self.lacks_rule = False
         """Whether the engine has refused the rule of a game."""
-        self.seats = [seat.engine for seat in self._seats]
+        self.engines = [seat.engine for seat in self._seats]
 
     # Called by the reader and the writer of frames.
 
@@ -119,14 +126,14 @@ class EngineFrames(ChildFrames):
         for handle, _, position in self._boards.read_questions(frame.turns):
             self._ask(self._games[handle], position)
         if frame.frame:
-            self._frame = frame.frame
+            self._last_frame = frame.frame
         if frame.HasField("heartbeat"):
             self._outgoing.heartbeat.id = frame.heartbeat.id
             self._has_news.set()
-        self.prepared()
+        self.acknowledge_if_ready()
 
     def close_writing(self) -> None:
-        """End all games."""
+        """End the frames."""
         self._end("was stopped")
 
     def close(self) -> None:
@@ -134,16 +141,16 @@ class EngineFrames(ChildFrames):
 
     # Called by the seats.
 
-    def prepared(self) -> None:
-        """Acknowledge a frame when all games that it began have a process that is ready."""
+    def acknowledge_if_ready(self) -> None:
+        """Acknowledge the last frame if the process of each game is ready."""
         if all(seat.engine.is_ready for seat in self._seats if seat.game is not None):
-            self._outgoing.done_through = self._frame
+            self._outgoing.done_through = self._last_frame
             self._has_news.set()
 
     def answer(self, game: _Game, cell: int, lines: Sequence[str]) -> None:
         """Send the engine's move; `lines` are its last other lines."""
         moves = self._outgoing.moves
-        known = self._boards.moves(game.handle)
+        game_moves = self._boards.moves(game.handle)
         score = None if game.seat is None else score_in(reversed(lines), game.seat.engine.options.score)
         if score is not None:
             append_row(moves, scored=len(moves.game), score=score)
@@ -151,19 +158,19 @@ class EngineFrames(ChildFrames):
             thought = game.seat.engine.thoughts.read(lines, cell, game.terms.columns, game.terms.rows)
             if thought is not None:
                 append_row(moves, thinking=len(moves.game), thought=thought_message(thought))
-        append_row(moves, game=game.handle, ply=len(known), cell=cell)
+        append_row(moves, game=game.handle, ply=len(game_moves), cell=cell)
         if cell != OFF_BOARD:
-            known.append(cell)
-        self._outgoing.done_through = self._frame
+            game_moves.append(cell)
+        self._outgoing.done_through = self._last_frame
         self._has_news.set()
 
-    def died(self, death: Death) -> None:
-        """End everything after a process has ended; the reader then starts again."""
+    def end_after_death(self, death: Death) -> None:
+        """End the frames, because a process has ended."""
         self.death = death
         self._end(death.reason)
 
-    def refused(self, refusal: EngineRefused) -> None:
-        """End because the engine does not support the board or the rule."""
+    def end_after_refusal(self, refusal: EngineRefused) -> None:
+        """End the frames, because the engine does not support the board or the rule."""
         self.lacks_rule = isinstance(refusal, RuleRefused)
         self._end(f"refuses the game: it {refusal}")
 
@@ -181,6 +188,7 @@ class EngineFrames(ChildFrames):
         self._take_seats()
 
     def _take_seats(self) -> None:
+        """Give free seats to waiting games. Games that no engine can play get none: `_ask` resigns them."""
         for seat in self._seats:
             if not self._waiting:
                 return
@@ -241,16 +249,16 @@ class EngineChild:
     @property
     def stderr(self) -> str:
         """Return the last output of its processes."""
-        return "".join(seat.stderr for seat in self.frames.seats)
+        return "".join(engine.stderr for engine in self.frames.engines)
 
     @property
     def manners(self) -> dict[str, None]:
         """Return the peculiarities of its processes, in the order in which they were seen."""
-        return {manner: None for seat in self.frames.seats for manner in seat.manners}
+        return {manner: None for engine in self.frames.engines for manner in engine.manners}
 
     def kill(self, signal: int) -> None:
-        for seat in self.frames.seats:
-            seat.kill(signal)
+        for engine in self.frames.engines:
+            engine.kill(signal)
 
     @property
     def computes(self) -> bool:
@@ -261,16 +269,16 @@ class EngineChild:
         """Do nothing."""
 
     async def stop(self, reason: str = "") -> Death:
-        """End its processes. `reason` is what it did wrong; by default that of its frames."""
-        said = self.stderr
+        """End its processes. `reason` is the engine's fault; by default the reason for the end of its frames."""
+        stderr = self.stderr
         self.frames.close_writing()
         self.playing.cancel()
         with suppress(asyncio.CancelledError):
             await self.playing
         if self.frames.death is not None and not reason:
             return self.frames.death
-        code = next((seat.death.code for seat in self.frames.seats if seat.death is not None), None)
-        return Death(reason or self.frames.reason, code, said)
+        code = next((engine.death.code for engine in self.frames.engines if engine.death is not None), None)
+        return Death(reason or self.frames.reason, code, stderr)
 
 
 def engine_child(
@@ -279,23 +287,27 @@ def engine_child(
     launcher: Launcher,
     settings: ChildSettings,
     processes: int = 1,
-    heard: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> EngineChild:
-    """Create an engine with this number of processes that sends a hello at once."""
+    """Create an engine with this number of processes. Its hello can be read at once.
 
-    def seat(owner: Owner) -> EngineSeat:
-        return EngineSeat(command, options, launcher, settings, owner, heard=heard)
+    `on_output` receives the stderr of the processes, and their lines other than moves, as they come.
+    """
 
-    frames = EngineFrames(seat, processes, settings.now)
-    return EngineChild(frames, asyncio.get_running_loop().create_task(_play(frames, frames.seats)))
+    def new_seat(owner: Owner) -> EngineSeat:
+        return EngineSeat(command, options, launcher, settings, owner, on_output=on_output)
+
+    frames = EngineFrames(new_seat, processes, settings.now)
+    return EngineChild(frames, asyncio.get_running_loop().create_task(_play(frames)))
 
 
-async def _play(frames: EngineFrames, seats: Sequence[EngineSeat]) -> None:
+async def _play(frames: EngineFrames) -> None:
+    """Keep the processes of all seats running. If the engine refuses a game, end the frames."""
     try:
         async with asyncio.TaskGroup() as tasks:
-            for seat in seats:
-                tasks.create_task(seat.play())
+            for engine in frames.engines:
+                tasks.create_task(engine.play())
     except* EngineRefused as refusals:
         refusal = refusals.exceptions[0]
         assert isinstance(refusal, EngineRefused)
-        frames.refused(refusal)
+        frames.end_after_refusal(refusal)

@@ -54,13 +54,13 @@ class GameCores:
                 for member in family(process):
                     os.sched_setaffinity(member, cores)
 
-    def asked(self, process: int) -> None:
+    def record_first_question(self, process: int) -> None:
         """Note the processor time of an engine at the first question of a game. Preparation is not pondering."""
         if not self._is_quick:
             self._used[process] = _used_seconds(process)
 
-    def thought(self, process: int, times_us: Sequence[int]) -> None:
-        """Compare an engine's thinking times in the game that ends with its processor time."""
+    def record_thoughts(self, process: int, times_us: Sequence[int]) -> None:
+        """At the end of a game, compare an engine's thinking times with its processor time to see if it ponders."""
         used_before = self._used.pop(process, None)
         if used_before is not None:
             most = sum(times_us) / 1e6 * _OWN_SHARE + _OWN_SECONDS

@@ -1,7 +1,7 @@
 """A seat for an engine: one game at a time, and a process that is prepared for it before any clock runs.
 
-A process is started on the terms of its game. START, the infos, RESTART, and replacing a process all come before the
-question, and only then does the engine's clock start.
+A process is started on the terms of its game. The seat sends START, the infos and RESTART, or replaces the process,
+before it asks the question. Only then does the engine's clock start.
 """
 
 import asyncio
@@ -25,39 +25,39 @@ from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.settle_pause import SettlePause
 from noughts_server.engines.transcript import Transcript
 
-_TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
+_TERMS_SECONDS, _LATER_TERMS_SECONDS = 3.0, 1.0
 """The time to read the terms for an engine that does not answer ABOUT, and for later processes of such an engine."""
-_NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.5
 """Seconds for which an engine can think about a finished game before another process replaces it."""
 _DOUBLE_PAUSE_US = 20_000
 """The shortest wait for a second answer to a question that was repeated."""
+_LONGEST_DOUBLE_PAUSE_US = 500_000
+"""The longest such wait."""
 _QUIET_SECONDS = 0.003
-"""The time for complaints about a question of several lines to end before the question is repeated."""
-_LONGEST_TRIAL_US = 500_000
-"""The longest wait for a second answer to the first question that was repeated."""
+"""The wait after a complaint about a question of several lines, because the engine can complain about each line."""
 _MOST_ENDING = 1
 """The limit of a seat's processes that are ending while another one starts."""
 _LINES_OF_A_MOVE = 16
-"""The lines before a move in which its score is searched: some engines print several others after it."""
-_MOST_RESTARTS_FAILED = 2
+"""The lines before a move in which its score is searched: some engines print several other lines after the score."""
+_MOST_FAILED_RESTARTS = 2
 """After this many consecutive failures to restart, an engine gets a new process for each game."""
-# LF, as managers on Linux write it, and the protocol's CRLF for engines that refuse LF.
-_LINE_ENDS = ("\n", "\r\n")
+_LF, _CRLF = "\n", "\r\n"
+"""The line end that managers on Linux write, and the protocol's, for engines that refuse LF."""
 
-_ASKABLE = (Phase.READY, Phase.PLAYING)
+# The engine's peculiarities, as phrases that follow "it".
 _COMPLAINTS = {
     Phase.TERMS_SENT: "complains about infos, or about ABOUT",
     Phase.THINKING: "says ERROR or UNKNOWN before a move",
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
-"""The meaning of a complaint that has no other effect."""
+"""Complaints without another effect, by phase."""
+_IGNORES_ABOUT = "does not answer ABOUT"
 _LOSES_WORDS = "loses words of commands that directly follow its own line"
 _WANTS_COLOURS = "seems to want the colours of stones in SWAP2BOARD: write swap2=colours"
 _WANTS_NO_COLOURS = "seems to want no colours of stones in SWAP2BOARD: write swap2=on"
 FORMS_OF_SWAP2 = (_WANTS_COLOURS, _WANTS_NO_COLOURS)
-"""The manners that an option of the spec would avoid."""
-_MISSES = "answers questions with ERROR or UNKNOWN until they are repeated"
+"""Peculiarities for which there is an option of the spec."""
+_MISSES_QUESTIONS = "answers questions with ERROR or UNKNOWN until they are repeated"
 
 Question = OpeningChoice | tuple[Sequence[int], int]
 """An opening, or the moves of a game with the engine's clock in microseconds."""
@@ -74,25 +74,25 @@ class RuleRefused(EngineRefused):
 class Owner(Protocol):
     """The owner of a seat. An exception of these methods is an internal error and ends `EngineSeat.play`."""
 
-    def ready(self) -> None:
-        """A process can play now."""
+    def process_ready(self) -> None:
+        """Handle that a process can play now."""
 
-    def moved(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
-        """The engine has moved, `took_us` after the question was written; `lines` are its last other lines before."""
+    def receive_move(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
+        """Handle a move `took_us` after the question was written; `lines` are the engine's last lines before it."""
 
-    def chose(self, answer: Swap2Answer, took_us: int) -> None:
-        """The engine has made its choice for the opening."""
+    def receive_choice(self, answer: Swap2Answer, took_us: int) -> None:
+        """Handle the engine's choice for the opening, `took_us` after the question was written."""
 
-    def lost(self) -> tuple[LostGame, ...]:
-        """The engine has ended during its game. Return the game, which is lost."""
+    def lose_game(self) -> tuple[LostGame, ...]:
+        """Let the engine lose its running game, because its process has ended. Return the game."""
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
-        """A process has ended by itself or for a fault; if `disabled`, there will be no other."""
+    def process_ended(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
+        """Handle that a process has ended by itself or for a fault; if `disabled`, there will be no other."""
 
 
 @dataclass(eq=False)
 class EngineSeat:
-    """The seat of an engine: `play` keeps a process running; the other methods are requests of the owner."""
+    """The seat of an engine: `play` keeps a process running, and the owner calls the other methods meanwhile."""
 
     command: ChildCommand
     options: EngineOptions
@@ -100,11 +100,11 @@ class EngineSeat:
     settings: ChildSettings
     owner: Owner
     transcript: Transcript | None = None
-    heard: Callable[[bytes], None] | None = None
+    on_output: Callable[[bytes], None] | None = None
     """Receives stderr, and lines other than moves, as they come."""
 
     def __post_init__(self) -> None:
-        self.line_end = _LINE_ENDS[0]
+        self.line_end = _LF
         self.manners: dict[str, None] = {}
         """The engine's peculiarities, in the order in which they were seen."""
         self.death: Death | None = None
@@ -112,24 +112,26 @@ class EngineSeat:
         self.question: Question | None = None
         """The question to ask when the engine is ready."""
         self.thoughts = ThoughtReader()
-        self.asked_us = 0
-        """When the last question was written, so that the engine could read it."""
+        self.question_us = 0
+        """The time at which the last question was written, so that the engine could read it."""
         self.repeats = 0
         """The number of questions that were repeated as they were because the engine answered ERROR or UNKNOWN."""
         self.pause = SettlePause(self.options.settle_us)
-        """The pause between its last line and the next question; no clock runs."""
+        """The pause between the engine's last line and the next question. No clock runs in it."""
         self.answers_once: bool | None = None
         """See `Conversation`."""
         self.colours: bool | None = None
         """See `Conversation`."""
-        self.restarts = self.options.restart is not Restart.ON
+        self.reuses_process = self.options.restart is not Restart.ON
         """Whether a process plays several games in turn."""
-        self._lost_us = 0
-        """When the last question was written of which the engine lost words."""
+        self._cut_question_us = 0
+        """The `question_us` of the last question of which the engine lost words."""
         self._loop = asyncio.get_running_loop()
         self._terms: Terms | None = None
-        self._wanted = asyncio.Event()
-        self._life: _Life | None = None
+        self._has_terms = asyncio.Event()
+        """Set when `play` can start a process, or must raise a failure."""
+        self._run: _Run | None = None
+        """The running process."""
         self._failed_restarts = 0
         self._endings: set[asyncio.Task[None]] = set()
         self._failure: Exception | None = None
@@ -137,98 +139,106 @@ class EngineSeat:
     # Requests of the owner.
 
     def expect(self, terms: Terms) -> None:
-        """Have a process prepared for games on these terms."""
+        """Let `play` prepare a process for games on these terms."""
         self._terms = terms
-        self._wanted.set()
+        self._has_terms.set()
 
     def begin(self, terms: Terms) -> None:
         self.expect(terms)
         self.in_game = True
-        if self._life is not None:
-            self._life.begin(terms)
+        if self._run is not None:
+            self._run.begin(terms)
 
     def ask(self, question: Question) -> None:
         """Ask for a move, or for a choice for the opening, as soon as the engine is ready."""
         self.question = question
-        if self._life is not None:
-            self._life.put_question()
+        if self._run is not None:
+            self._run.put_question()
 
     def finish(self) -> None:
         self.in_game = False
         self.question = None
-        if self._life is not None:
-            self._life.finish()
+        if self._run is not None:
+            self._run.finish()
 
     def forget(self) -> None:
-        """Discard what the engine knows of the game: the next question has all moves."""
-        if self._life is not None:
-            self._life.talk.forget()
-
-    def lost_words(self) -> None:
-        """Record that the engine lost words of a command: the pause before its questions grows, unless it is set."""
-        if self._lost_us == self.asked_us:
-            return
-        self._lost_us = self.asked_us
-        self.manners[_LOSES_WORDS] = None
-        self.pause.lost()
-
-    def understood(self) -> None:
-        """Record an answer to the last question."""
-        if self._lost_us != self.asked_us:
-            self.pause.answered()
+        """Make the next question send all moves, whatever the engine knows of the game."""
+        if self._run is not None:
+            self._run.conversation.forget()
 
     @property
     def is_ready(self) -> bool:
-        """Return whether it can be asked now, or has been asked."""
-        return self._life is not None and self._life.is_ready
+        """Return whether the engine can get a question now, or has an open one."""
+        return self._run is not None and self._run.is_ready
 
     @property
-    def process(self) -> int | None:
-        """Return the process ID of its engine, if one runs."""
-        return None if self._life is None else self._life.process.pid
+    def pid(self) -> int | None:
+        """Return the ID of the engine's process, if one runs."""
+        return None if self._run is None else self._run.process.pid
 
     def last_write(self) -> int:
-        """Return when its process wrote last."""
-        return self.settings.now() if self._life is None else self._life.process.last_write()
+        """Return the time at which the process wrote last."""
+        return self.settings.now() if self._run is None else self._run.process.last_write()
 
     def read_pending(self) -> None:
-        """Read what its process has written so far."""
-        if self._life is not None:
-            self._life.process.read_pending()
+        """Read what the process has written so far."""
+        if self._run is not None:
+            self._run.process.read_pending()
 
     def give_up(self, reason: str) -> None:
         """End the process for a fault; `reason` is a phrase that follows "it"."""
-        if self._life is not None:
-            self._life.ended(reason)
-
-    def fail(self, error: Exception) -> None:
-        """Make `play` raise an internal error of a callback, which the loop would only log."""
-        self._failure = self._failure or error
-        self._wanted.set()
-        if self._life is not None:
-            self._life.leave(None)
+        if self._run is not None:
+            self._run.receive_end(reason)
 
     def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Return the callback for the loop; `play` raises its exceptions."""
+        """Return the callback for the event loop; `play` raises its exceptions."""
 
-        def run() -> None:
+        def call() -> None:
             try:
                 callback()
             except Exception as error:
                 self.fail(error)
 
-        return run
+        return call
 
     @property
     def stderr(self) -> str:
-        """Return the last stderr of its process, with lines other than moves."""
-        return self._life.process.said if self._life is not None else ""
-
-    # Processes, one after the other.
+        """Return the last stderr of the process, with lines other than moves."""
+        return self._run.process.stderr if self._run is not None else ""
 
     def kill(self, signal: int) -> None:
-        if self._life is not None:
-            self._life.process.kill(signal)
+        if self._run is not None:
+            self._run.process.kill(signal)
+
+    # Reports of the process.
+
+    def record_lost_words(self) -> None:
+        """Record that the engine lost words of the last question: the pause grows, unless the user has set it."""
+        if self._cut_question_us == self.question_us:
+            return
+        self._cut_question_us = self.question_us
+        self.manners[_LOSES_WORDS] = None
+        self.pause.lost()
+
+    def record_answer(self) -> None:
+        """Record an answer to the last question: if the engine lost no words of it, the pause can become shorter."""
+        if self._cut_question_us != self.question_us:
+            self.pause.answered()
+
+    def record_restart(self, *, succeeded: bool) -> None:
+        """Record whether preparing a process for another game succeeded."""
+        self._failed_restarts = 0 if succeeded else self._failed_restarts + 1
+        if self._failed_restarts == _MOST_FAILED_RESTARTS:
+            self.reuses_process = False
+
+    def fail(self, error: Exception) -> None:
+        """Make `play` raise an internal error of a callback, which the event loop would only log."""
+        self._failure = self._failure or error
+        self._has_terms.set()
+        if self._run is not None:
+            self._run.leave(None)
+
+    # Processes, one after the other.
 
     async def play(self) -> None:
         """Keep a process running until it is cancelled, or until three consecutive processes did not start.
@@ -239,33 +249,34 @@ class EngineSeat:
         was_ready = False
         try:
             while failures < MOST_STARTS:
-                await self._wanted.wait()
+                await self._has_terms.wait()
                 self._raise_failure()
                 while len(self._endings) > _MOST_ENDING:
                     await asyncio.wait(self._endings, return_when=asyncio.FIRST_COMPLETED)
                 assert self._terms is not None
                 began = self.settings.now()
-                life = self._life = _Life(self, await self.launcher.start(self.command), self._terms)
-                life.start(self.settings.start - (self.settings.now() - began) / 1e6)
-                reason = await life.over
+                run = self._run = _Run(self, await self.launcher.start(self.command), self._terms)
+                run.start(self.settings.start - (self.settings.now() - began) / 1e6)
+                reason = await run.end_reason
                 self._raise_failure()
-                self._life = None
-                if life.refused_rule:
-                    self._see_off(life, "", tell=False)
+                self._run = None
+                if run.refused_rule:
+                    self._end_process(run, "", is_reported=False)
                     raise RuleRefused(reason or "")
-                if life.refused_start and not was_ready:
-                    self._see_off(life, "", tell=False)
-                    if self.line_end == _LINE_ENDS[-1]:
+                if run.refused_start and not was_ready:
+                    self._end_process(run, "", is_reported=False)
+                    if self.line_end == _CRLF:
                         raise EngineRefused(f"{reason}, expected OK")
-                    self.line_end = _LINE_ENDS[-1]
+                    self.line_end = _CRLF
                     continue
-                was_ready = was_ready or life.was_ready
-                failures = 0 if life.was_ready else failures + 1
-                self._see_off(life, reason or "", tell=reason is not None, disabled=failures == MOST_STARTS)
+                was_ready = was_ready or run.was_ready
+                failures = 0 if run.was_ready else failures + 1
+                is_disabled = failures == MOST_STARTS
+                self._end_process(run, reason or "", is_reported=reason is not None, disabled=is_disabled)
         finally:
-            if self._life is not None:
-                self._see_off(self._life, "", tell=False)
-                self._life = None
+            if self._run is not None:
+                self._end_process(self._run, "", is_reported=False)
+                self._run = None
             while self._endings:
                 await asyncio.wait(self._endings)
 
@@ -273,283 +284,306 @@ class EngineSeat:
         if self._failure is not None:
             raise self._failure
 
-    def _see_off(self, life: "_Life", reason: str, *, tell: bool, disabled: bool = False) -> None:
-        """Let the process end while other games continue."""
-        self.answers_once, self.colours = life.talk.answers_once, life.talk.colours
+    def _end_process(self, run: "_Run", reason: str, *, is_reported: bool, disabled: bool = False) -> None:
+        """Let the process end while other games continue. If `is_reported`, report its end to the owner."""
+        self.answers_once = run.conversation.answers_once
+        self.colours = run.conversation.colours
 
         async def end() -> None:
-            death = self.death = await life.process.stop(reason, self.settings.stop)
+            death = self.death = await run.process.stop(reason, self.settings.stop)
             if death.code is None and not death.reason:
                 self.manners["does not end after END"] = None
-            if tell:
-                self.owner.died(death, life.lost, disabled=disabled)
+            if is_reported:
+                self.owner.process_ended(death, run.lost_games, disabled=disabled)
 
-        life.leave(None)
+        run.leave(None)
         ending = self._loop.create_task(end())
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
-    def restarted(self, well: bool) -> None:
-        """Record whether preparing a process for another game succeeded."""
-        self._failed_restarts = 0 if well else self._failed_restarts + 1
-        if self._failed_restarts == _MOST_RESTARTS_FAILED:
-            self.restarts = False
 
-
-class _Life:
+class _Run:
     """One process of an engine from its START on, with its conversation."""
 
     def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
-        self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
-        self.talk = Conversation(terms, seat.options, answers_once=seat.answers_once, colours=seat.colours)
-        self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        """Why it is abandoned: its fault, a phrase that follows "it"; None if another process is wanted."""
+        self.process = EngineProcess(started, self, seat.settings.now, seat.on_output)
+        self.conversation = Conversation(terms, seat.options, answers_once=seat.answers_once, colours=seat.colours)
+        self.end_reason: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        """Set when the seat must end the process: to its fault, a phrase that follows "it", or to None without one."""
         self.was_ready = False
-        self.refused_start = self.refused_rule = False
-        self.lost: tuple[LostGame, ...] = ()
-        """The game that it lost by ending."""
+        self.refused_start = False
+        self.refused_rule = False
+        self.lost_games: tuple[LostGame, ...] = ()
+        """The game that the engine lost because its process ended."""
         self._seat = seat
         self._timer: asyncio.TimerHandle | None = None
         self._lines: deque[str] = deque(maxlen=_LINES_OF_A_MOVE)
         """The last lines since the question."""
-        self._free_us = 0
-        """The earliest time of the next question."""
+        self._earliest_question_us = 0
+        """The earliest time of the next question; 0 if it does not have to wait."""
         self._is_stale = False
-        """Whether it thinks about a finished game."""
+        """Whether the engine thinks about a finished game."""
 
     @property
     def is_ready(self) -> bool:
-        return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
+        """Return whether the engine can get a question now, or has an open one."""
+        phase = self.conversation.phase
+        return not self._is_stale and phase in (Phase.READY, Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
 
     # Requests of the seat.
 
     def start(self, seconds: float) -> None:
-        """Send START, which must be answered within so many seconds."""
-        start = self.talk.terms.start
+        """Send START, which the engine must answer within this time."""
+        start = self.conversation.terms.start
         limit = f"{self._seat.settings.start:g} s of its start (see --start-timeout)"
-        self._within(seconds, lambda: self.leave(f"did not answer {start} within {limit}"))
+        self._set_timer(seconds, lambda: self.leave(f"did not answer {start} within {limit}"))
         self._send([start])
 
     def begin(self, terms: Terms) -> None:
-        talk, seat = self.talk, self._seat
-        if self.over.done():
+        """Prepare the process for a game on these terms. The seat must end it if other terms need a second START."""
+        conversation = self.conversation
+        if self.end_reason.done():
             return
-        if terms != talk.terms:
-            if (terms.start, terms.rule) != (talk.terms.start, talk.terms.rule):
+        if terms != conversation.terms:
+            if (terms.start, terms.rule) != (conversation.terms.start, conversation.terms.rule):
                 self.leave(None)  # not every engine accepts a second START
                 return
-            talk.terms = terms
-            if talk.phase is not Phase.STARTING:
-                self._send(terms.infos(self.process.scratch, seat.options))
-        if talk.phase is Phase.PLAYING:
+            conversation.terms = terms
+            if conversation.phase is not Phase.STARTING:
+                self._send(terms.infos(self.process.scratch, self._seat.options))
+        if conversation.phase is Phase.PLAYING:
             self._restart()
 
     def finish(self) -> None:
-        """End the game. An engine that still thinks about it can finish."""
-        if not self._seat.restarts:
+        """End the game. An engine that still thinks about it gets some time to finish the thought."""
+        if not self._seat.reuses_process:
             self.leave(None)
-        elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
+        elif self.conversation.phase in (Phase.THINKING, Phase.CHOOSING):
             self._is_stale = True
             if self._seat.pause.has_grown:
-                self._seat.lost_words()  # as before, perhaps the whole question
-            thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
-            self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
+                self._seat.record_lost_words()  # it has lost words before, and now perhaps the whole question
+            fault = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
+            self._set_timer(_THOUGHT_SECONDS, lambda: self.leave(fault))
 
     def put_question(self) -> None:
-        """Ask the pending question, if the engine can be asked now."""
-        talk, seat = self.talk, self._seat
-        if seat.question is not None and talk.phase in _ASKABLE and not self.over.done():
-            if self._free_us and (left_us := self._free_us - seat.settings.now()) > 0:
-                self._within(left_us / 1e6, self.put_question)
-                return
-            question, seat.question = seat.question, None
-            self._lines.clear()
-            commands = talk.ask_choice(question) if isinstance(question, OpeningChoice) else talk.ask(*question)
-            seat.asked_us = self._send(commands)
+        """Ask the pending question, if the engine can get one now."""
+        conversation = self.conversation
+        seat = self._seat
+        can_ask = conversation.phase in (Phase.READY, Phase.PLAYING)
+        if seat.question is None or not can_ask or self.end_reason.done():
+            return
+        if self._earliest_question_us and (left_us := self._earliest_question_us - seat.settings.now()) > 0:
+            self._set_timer(left_us / 1e6, self.put_question)
+            return
+        question = seat.question
+        seat.question = None
+        self._lines.clear()
+        if isinstance(question, OpeningChoice):
+            commands = conversation.ask_choice(question)
+        else:
+            commands = conversation.ask(*question)
+        seat.question_us = self._send(commands)
 
     def leave(self, reason: str | None) -> None:
+        """Let the seat end the process. See `end_reason`; only the first reason counts."""
         self._cancel_timer()
-        if not self.over.done():
-            self.over.set_result(reason)
+        if not self.end_reason.done():
+            self.end_reason.set_result(reason)
 
     # The `Listener` of the process.
 
-    def said(self, line: str, now: int) -> None:
+    def receive_line(self, line: str, now: int) -> None:
         seat = self._seat
         if seat.transcript is not None:
             seat.transcript.heard(line)
         if seat.pause.us:
-            self._free_us = now + seat.pause.us
-        heard = self.talk.hear(line)
-        if self.over.done():
+            self._earliest_question_us = now + seat.pause.us
+        meaning = self.conversation.hear(line)
+        if self.end_reason.done():
             return
-        if heard is MOVE and not self._is_stale:
-            if self.talk.cell == OFF_BOARD:
-                self.process.note(f"({line} is not a point on the board)")
-            # An engine that answered before we could run took no time.
-            took_us = max(0, now - seat.asked_us)
-            if self._timer is not None or self.talk.doubles:
-                self._answered_late(now, took_us)
-            if seat.pause.us:
-                seat.understood()
-            if not line[-1:].isdecimal():
-                self._lines.append(line)  # a score can follow the move
-            seat.owner.moved(self.talk.cell, took_us, self._lines)
-            return
-        if self._is_stale and (heard is MOVE or heard is Meaning.CHOICE):
-            self._is_stale = False
-            self._cancel_timer()
-            if seat.in_game:
-                self._restart()
-            return
-        if heard is Meaning.CHOICE:
-            assert self.talk.choice is not None
-            took_us = max(0, now - seat.asked_us)
-            self._answered_late(now, took_us)
-            seat.owner.chose(self.talk.choice, took_us)
-            return
-        if heard is Meaning.DOUBLE:
-            self._free_us = now
+        if self._is_stale and (meaning is MOVE or meaning is Meaning.CHOICE):
+            self._finish_stale_thought()
+        elif meaning is MOVE:
+            self._receive_move(line, now)
+        elif meaning is Meaning.CHOICE:
+            self._receive_choice(now)
+        elif meaning is Meaning.DOUBLE:
+            self._earliest_question_us = now
             self.put_question()
-            return
-        if heard is Meaning.READY:
-            self._ready()
-            return
-        if heard is Meaning.SUGGESTION:
-            self._seat.manners["suggests moves and waits for PLAY"] = None
+        elif meaning is Meaning.READY:
+            self._become_ready()
+        elif meaning is Meaning.SUGGESTION:
+            seat.manners["suggests moves and waits for PLAY"] = None
             self._send([f"PLAY {word_and_rest(line)[1]}"])
-            return
-        if (
-            heard is Meaning.NOTE
-            and word_and_rest(line)[0] in REFUSALS
-            and (manner := _COMPLAINTS.get(self.talk.phase))
-        ):
-            self._seat.manners[manner] = None
-        self._lines.append(line)
-        if line != "OK":
-            self.process.note(line)
-        if heard is Meaning.CUT:
-            seat.lost_words()
-        elif heard is Meaning.MISSED and not self._is_stale:
-            if self.talk.has_rows:
-                self._within(_QUIET_SECONDS, self._ask_again)
-            else:
-                self._ask_again()
-        if heard is Meaning.STARTED:
-            if line != "OK":
-                self._seat.manners["says more than OK"] = None
-            self._within(_AGAIN_SECONDS if _NAMELESS in seat.manners else _TERMS_SECONDS, self._settled)
-            self._send(self.talk.send_terms(self.process.scratch))
-        elif heard is Meaning.RESTART_REFUSED:
-            self._seat.manners["refuses RESTART, or misses it"] = None
-            self._send([self.talk.restart()])
-        elif heard is Meaning.REFUSAL:
-            self._refused(line)
-        elif heard is Meaning.RULE:
-            self.refused_rule = True
-            rule = self.talk.terms.rule
-            self.leave(f"answers INFO rule {rule} with {line!r}, expected an engine that knows {name_of(rule)}")
+        else:
+            self._receive_other_line(line, meaning)
 
-    def chatted(self, messages: Sequence[str], now: int) -> bool:
+    def receive_messages(self, messages: Sequence[str], now: int) -> bool:
         seat = self._seat
-        if self.over.done() or not self.talk.ignores(messages):
+        if self.end_reason.done() or not self.conversation.ignores(messages):
             return False
         if seat.transcript is not None:
             for line in messages:
                 seat.transcript.heard(line)
         if seat.pause.us:
-            self._free_us = now + seat.pause.us
+            self._earliest_question_us = now + seat.pause.us
         self._lines.extend(messages)
         self.process.note("\n".join(messages))
         return True
 
-    def ended(self, reason: str) -> None:
-        """Handle the end; also called to abandon the process. It loses its running game."""
-        if not self.over.done():
-            playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
-            self._give_up(reason, lost=playing and not self._is_stale)
+    def receive_end(self, reason: str) -> None:
+        """Handle the end of the process; also called to abandon it. The engine loses its running game."""
+        if not self.end_reason.done():
+            is_playing = self.conversation.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
+            self._give_up(reason, loses=is_playing and not self._is_stale)
 
-    def failed(self, error: Exception) -> None:
+    def receive_error(self, error: Exception) -> None:
         self._seat.fail(error)
 
-    def _give_up(self, reason: str, *, lost: bool) -> None:
+    # Lines of the engine.
+
+    def _finish_stale_thought(self) -> None:
+        """Ignore the answer to a question of a finished game, and begin the next game, if there is one."""
+        self._is_stale = False
+        self._cancel_timer()
+        if self._seat.in_game:
+            self._restart()
+
+    def _receive_move(self, line: str, now: int) -> None:
+        seat = self._seat
+        if self.conversation.cell == OFF_BOARD:
+            self.process.note(f"({line} is not a point on the board)")
+        # An engine that answered before we could run took no time.
+        took_us = max(0, now - seat.question_us)
+        if self._timer is not None or self.conversation.doubles:
+            self._wait_for_double(now, took_us)
+        if seat.pause.us:
+            seat.record_answer()
+        if not line[-1:].isdecimal():
+            self._lines.append(line)  # a score can follow the move
+        seat.owner.receive_move(self.conversation.cell, took_us, self._lines)
+
+    def _receive_choice(self, now: int) -> None:
+        assert self.conversation.choice is not None
+        took_us = max(0, now - self._seat.question_us)
+        self._wait_for_double(now, took_us)
+        self._seat.owner.receive_choice(self.conversation.choice, took_us)
+
+    def _receive_other_line(self, line: str, meaning: Meaning) -> None:
+        """Handle a line that is no answer: keep it as a note, and act if it has a meaning."""
+        seat = self._seat
+        conversation = self.conversation
+        if meaning is Meaning.NOTE and word_and_rest(line)[0] in REFUSALS and conversation.phase in _COMPLAINTS:
+            seat.manners[_COMPLAINTS[conversation.phase]] = None
+        self._lines.append(line)
+        if line != "OK":
+            self.process.note(line)
+        if meaning is Meaning.CUT:
+            seat.record_lost_words()
+        elif meaning is Meaning.MISSED and not self._is_stale:
+            if conversation.has_rows:
+                self._set_timer(_QUIET_SECONDS, self._ask_again)
+            else:
+                self._ask_again()
+        elif meaning is Meaning.STARTED:
+            if line != "OK":
+                seat.manners["says more than OK"] = None
+            seconds = _LATER_TERMS_SECONDS if _IGNORES_ABOUT in seat.manners else _TERMS_SECONDS
+            self._set_timer(seconds, self._settle)
+            self._send(conversation.send_terms(self.process.scratch))
+        elif meaning is Meaning.RESTART_REFUSED:
+            seat.manners["refuses RESTART, or misses it"] = None
+            self._send([conversation.restart()])
+        elif meaning is Meaning.REFUSAL:
+            self._receive_refusal(line)
+        elif meaning is Meaning.RULE:
+            self.refused_rule = True
+            rule = conversation.terms.rule
+            self.leave(f"answers INFO rule {rule} with {line!r}, expected an engine that knows {name_of(rule)}")
+
+    def _receive_refusal(self, line: str) -> None:
+        if not self.was_ready:
+            self.refused_start = True
+            self.leave(f"answers {self.conversation.terms.start} with {line!r}")
+        else:
+            self._fail_restart("with OK")
+
+    def _give_up(self, reason: str, *, loses: bool) -> None:
+        """Let the seat end the process for a fault. If `loses`, the engine loses its running game."""
         self.leave(reason)
-        if lost and self._seat.in_game:
-            self.lost = self._seat.owner.lost()
+        if loses and self._seat.in_game:
+            self.lost_games = self._seat.owner.lose_game()
 
     def _ask_again(self) -> None:
         """Repeat the open question while its clock runs."""
         seat = self._seat
-        had_colours = self.talk.colours
-        commands = self.talk.ask_again(seat.settings.now() - seat.asked_us)
-        if self.talk.colours != had_colours:
-            seat.manners[_WANTS_COLOURS if self.talk.colours else _WANTS_NO_COLOURS] = None
+        had_colours = self.conversation.colours
+        commands = self.conversation.ask_again(seat.settings.now() - seat.question_us)
+        if self.conversation.colours != had_colours:
+            seat.manners[_WANTS_COLOURS if self.conversation.colours else _WANTS_NO_COLOURS] = None
         else:
             seat.repeats += 1
-            seat.lost_words()
-            seat.manners[_MISSES] = None
+            seat.record_lost_words()
+            seat.manners[_MISSES_QUESTIONS] = None
         if seat.transcript is not None:
             seat.transcript.note(f"asked again, after {seat.pause.us / 1000:g} ms from now on")
         self._send(commands)
 
-    def _answered_late(self, now: int, took_us: int) -> None:
-        """Prevent a second answer to a repeated question from counting for the next one."""
+    def _wait_for_double(self, now: int, took_us: int) -> None:
+        """Delay the next question, so that a second answer to a repeated question does not count for it."""
         self._cancel_timer()
-        if self.talk.doubles:
-            self._free_us = now + max(_DOUBLE_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))
+        if self.conversation.doubles:
+            pause_us = max(_DOUBLE_PAUSE_US, min(_LONGEST_DOUBLE_PAUSE_US, 2 * took_us))
+            self._earliest_question_us = now + pause_us
 
-    def _settled(self) -> None:
-        self._seat.manners[_NAMELESS] = None
-        self.talk.settle()
-        self._ready()
+    def _settle(self) -> None:
+        """Consider the terms as read, because the engine has not answered ABOUT."""
+        self._seat.manners[_IGNORES_ABOUT] = None
+        self.conversation.settle()
+        self._become_ready()
 
-    def _ready(self) -> None:
+    def _become_ready(self) -> None:
         self._cancel_timer()
         if self.was_ready:
-            self._seat.restarted(True)
+            self._seat.record_restart(succeeded=True)
         self.was_ready = True
-        if self._seat.line_end != _LINE_ENDS[0]:
+        if self._seat.line_end == _CRLF:
             self._seat.manners["takes commands only with CR LF"] = None
-        self._seat.owner.ready()
+        self._seat.owner.process_ready()
         self.put_question()
 
     # Another game.
 
     def _restart(self) -> None:
-        if not self._seat.restarts:
+        if not self._seat.reuses_process:
             self.leave(None)
             return
-        patience = self._seat.settings.restart
-        self._within(patience, lambda: self._not_restarted(f"within {patience:g} s"))
-        self._send([self.talk.restart()])
+        seconds = self._seat.settings.restart
+        self._set_timer(seconds, lambda: self._fail_restart(f"within {seconds:g} s"))
+        self._send([self.conversation.restart()])
 
-    def _refused(self, line: str) -> None:
-        if not self.was_ready:
-            self.refused_start = True
-            self.leave(f"answers {self.talk.terms.start} with {line!r}")
-        else:
-            self._not_restarted("with OK")
-
-    def _not_restarted(self, how: str) -> None:
+    def _fail_restart(self, requirement: str) -> None:
+        """Replace the process, because the engine did not answer RESTART as required."""
         seat = self._seat
-        seat.manners[f"did not answer RESTART {how}"] = None
-        seat.restarted(False)
+        seat.manners[f"did not answer RESTART {requirement}"] = None
+        seat.record_restart(succeeded=False)
         if seat.options.restart is Restart.OFF:
-            self._give_up(f"did not answer RESTART {how}, and restart=off forbids a new process", lost=True)
+            self._give_up(f"did not answer RESTART {requirement}, and restart=off forbids a new process", loses=True)
         else:
-            self.process.note(f"(no OK to RESTART {how}: another process plays the next game)")
+            self.process.note(f"(no OK to RESTART {requirement}: another process plays the next game)")
             self.leave(None)
 
     def _send(self, commands: Sequence[str]) -> int:
-        """Write commands. Return when the engine could read them."""
+        """Write commands. Return the time at which the engine could read them."""
         transcript = self._seat.transcript
         if transcript is not None:
             transcript.told(commands)
         return self.process.send(as_bytes(commands, self._seat.line_end))
 
-    def _within(self, seconds: float, late: Callable[[], None]) -> None:
+    def _set_timer(self, seconds: float, on_timeout: Callable[[], None]) -> None:
+        """Call a function after this time, in place of the timer that is set now."""
         self._cancel_timer()
-        self._timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._seat.guarded(late))
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._seat.guarded(on_timeout))
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -32,7 +32,12 @@ async def start_player(
     if not spec.child_kind.speaks_frames:
         engine, options = engine_command(spec, memory_bytes=memory_bytes)
         return engine_child(
-            command=engine, options=options, launcher=launcher, settings=settings, processes=processes, heard=on_output
+            command=engine,
+            options=options,
+            launcher=launcher,
+            settings=settings,
+            processes=processes,
+            on_output=on_output,
         )
     command = child_command(spec, memory_bytes=memory_bytes)
     members = [await start_child(launcher, command, settings, invite, on_output=on_output) for _ in range(processes)]

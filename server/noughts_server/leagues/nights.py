@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import dropwhile, islice
 from typing import Literal
 
-from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -24,13 +24,15 @@ from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.openings.settings import Openings
 from noughts_server.tables.standings import TIE_BREAKS
 
-_LOOK_SECONDS = 20.0
+_CHECK_SECONDS = 20.0
+"""The time between checks whether a night is due."""
 _ATTEMPTS, _PAUSE_SECONDS = 5, 2.0
 """Attempts to enter a bot in a night, and the pause between them."""
-_FEWEST = 2
+_FEWEST_BOTS = 2
 _PREFIX = "night-"
 """The beginning of the IDs of nights."""
 _MOST_NIGHTS = 1_000
+"""Limit of the tournaments among which nights are searched, the newest first."""
 _OPEN_OR_RUNNING = (tournaments_pb2.TOURNAMENT_STATE_OPEN, tournaments_pb2.TOURNAMENT_STATE_RUNNING)
 _ASSUMED_MOVE_SECONDS = 0.001
 
@@ -38,8 +40,10 @@ _ASSUMED_MOVE_SECONDS = 0.001
 def next_night(clock: str, now: datetime) -> datetime:
     """Return the next time at which the clock of this machine shows HH:MM."""
     hour, minute = map(int, clock.split(":"))
-    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    return today if today > now else today + timedelta(days=1)
+    # Times without a zone are those of the machine's clock, also on days on which summer time begins or ends.
+    today = now.astimezone().replace(tzinfo=None, hour=hour, minute=minute, second=0, microsecond=0)
+    tonight = today.astimezone()
+    return tonight if tonight > now else (today + timedelta(days=1)).astimezone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,16 @@ class Night:
 def estimate_of(client: Client, settings: TournamentSettings, bots: int) -> NightEstimate:
     """Return the estimate of a night with this many bots: from the last night, else from the limits of time."""
     games = bots * (bots - 1) // 2 * settings.games_per_pair
-    for last in _nights(client):
-        duration_ms = last.end_time.ToMilliseconds() - last.start_time.ToMilliseconds()
-        has_same_games = (last.variant, last.time) == (settings.variant, time_control_message(settings.time))
+    for night in _nights(client):
+        duration_ms = night.end_time.ToMilliseconds() - night.start_time.ToMilliseconds()
+        has_same_games = (night.variant, night.time) == (settings.variant, time_control_message(settings.time))
         if (
-            last.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED
+            night.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED
             and has_same_games
-            and last.games_done
+            and night.games_done
             and duration_ms > 0
         ):
-            return NightEstimate(bots, games, games * duration_ms / 1_000 / last.games_done, "night")
+            return NightEstimate(bots, games, games * duration_ms / 1_000 / night.games_done, "night")
     plies = usual_plies(parse_variant(settings.variant))
     longest = longest_game([settings.time], plies)
     if longest is None:
@@ -94,11 +98,11 @@ def _nights(client: Client) -> Iterator[tournaments_pb2.Tournament]:
             yield tournament
 
 
-def _refuse_second(client: Client, new: str = "") -> None:
-    """Raise LeagueProblem if a night is open or running. With `new`, only nights older than this night count."""
+def _check_that_none_runs(client: Client, *, before: str = "") -> None:
+    """Raise LeagueProblem if a night is open or running; with `before`, only nights older than this one count."""
     nights = _nights(client)
-    if new:
-        nights = islice(dropwhile(lambda night: night.name != new, nights), 1, None)
+    if before:
+        nights = islice(dropwhile(lambda night: night.name != before, nights), 1, None)
     for night in nights:
         if night.state in _OPEN_OR_RUNNING:
             games = f"{night.games_done:,} of {night.games_total:,} games are over"
@@ -110,30 +114,30 @@ async def play_nights(
     course: Course,
     openings: Openings,
     organiser: Callable[[], AbstractContextManager[Client]],
-    tell: Callable[[Night], None],
+    announce: Callable[[Night], None],
     warn: Callable[[str], None],
 ) -> None:
     """Begin a tournament each night, until cancelled.
 
     Args:
         organiser: connects to the server with the organiser's token.
-        tell: gets each night that has begun.
-        warn: gets a sentence if a night, or a bot in a night, cannot begin.
+        announce: gets each night that has begun.
+        warn: gets a sentence if a night cannot begin, or a bot cannot play in it.
     """
+
+    def play(now: datetime) -> Night:
+        with organiser() as client:
+            return play_night(client, course, now, openings, warn)
+
     due = next_night(course.nightly, datetime.now().astimezone())
     while True:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_CHECK_SECONDS)
         now = datetime.now().astimezone()
         if now < due:
             continue
         due = next_night(course.nightly, now)
-
-        def play(now: datetime = now) -> Night:
-            with organiser() as client:
-                return play_night(client, course, now, openings, warn)
-
         try:
-            tell(await asyncio.to_thread(play))
+            announce(await asyncio.to_thread(play, now))
         except (LeagueProblem, CallFailed) as problem:
             warn(f"no tournament tonight: {problem.message}")
 
@@ -146,8 +150,9 @@ def online_bots(client: Client) -> list[bots_pb2.Bot]:
 
 def plan_night(client: Client, settings: TournamentSettings) -> NightEstimate:
     """Return the estimate of a night that would begin now, after the checks that `play_night` makes first."""
-    client.call(client.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=1))  # the server knows the token
-    _refuse_second(client)
+    # This call fails unless the token is valid.
+    client.call(client.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=1))
+    _check_that_none_runs(client)
     return estimate_of(client, settings, len(online_bots(client)))
 
 
@@ -156,31 +161,31 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
 
     Raise LeagueProblem if there are too few bots, or if another night runs.
     """
-    _refuse_second(client)
+    _check_that_none_runs(client)
     bots = online_bots(client)
-    if len(bots) < _FEWEST:
+    if len(bots) < _FEWEST_BOTS:
         hint = "Wait until students have submitted bots: INSTRUCTIONS.md tells them how."
         raise LeagueProblem(f"got {len(bots)} bots, expected at least two", hint)
     settings = course.night(now, openings)
     name = create_tournament(client, settings, f"{_PREFIX}{now:%Y-%m-%d-%H%M}", numbered=True)
     assert name is not None
     try:
-        _refuse_second(client, name)
+        _check_that_none_runs(client, before=name)
     except LeagueProblem:
         # Another command has begun a night at the same time.
         client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
         raise
-    entered = 0
+    entries = 0
     for bot in bots:
         try:
             _enter(client, name, bot)
-            entered += 1
-        except CallFailed as failed:
-            warn(f"{bot.name} is left out: {failed.message}")
-    if entered < _FEWEST:
+            entries += 1
+        except CallFailed as failure:
+            warn(f"{bot.name} is left out: {failure.message}")
+    if entries < _FEWEST_BOTS:
         client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
         raise LeagueProblem(f"{name}: fewer than two bots could be entered, expected at least two")
-    estimate = estimate_of(client, settings, entered)
+    estimate = estimate_of(client, settings, entries)
     client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
     return Night(name, estimate)
 
@@ -189,17 +194,17 @@ def _enter(client: Client, name: str, bot: bots_pb2.Bot) -> None:
     """Enter a bot, with further attempts if the server does not answer. Raises CallFailed."""
     # If an answer is lost, the server can have entered the bot. It ignores a repeated request with the same ID.
     request_id = secrets.token_hex(16)
-    joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version, request_id=request_id)
+    request = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version, request_id=request_id)
     for _ in range(_ATTEMPTS - 1):
         try:
-            client.call(client.tournaments.JoinTournament, joining)
-        except CallFailed as failed:
-            if failed.is_refusal:
+            client.call(client.tournaments.JoinTournament, request)
+        except CallFailed as failure:
+            if failure.is_refusal:
                 raise
             time.sleep(_PAUSE_SECONDS)
         else:
             return
-    client.call(client.tournaments.JoinTournament, joining)
+    client.call(client.tournaments.JoinTournament, request)
 
 
 def newest_night(client: Client) -> str:
@@ -221,27 +226,27 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     """Write a page for each student about the tournament. Return the files."""
     course = folder.read()
     rows = standings(client, name)
-    everybody = bots_pb2.ListBotsRequest(show_retired=True)
-    owners = {bot.name: bot.owner for bot in client.list_items(client.bots.ListBots, everybody, lambda page: page.bots)}
-    owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]
-    lost = games_pb2.ListGamesRequest(parent=name, faults_only=True)
-    faults = list(client.list_items(client.games.ListGames, lost, lambda page: page.games, 10_000))
+    all_bots = bots_pb2.ListBotsRequest(show_retired=True)
+    owners = {bot.name: bot.owner for bot in client.list_items(client.bots.ListBots, all_bots, lambda page: page.bots)}
+    owner_of_row = [owners.get(row.bot_version.partition("/versions/")[0]) for row in rows]
+    games_with_fault = games_pb2.ListGamesRequest(parent=name, faults_only=True)
+    lost_games = list(client.list_items(client.games.ListGames, games_with_fault, lambda page: page.games, 10_000))
     night = name.removeprefix("tournaments/night-")
 
     def report(login: str) -> str:
         """Return the page of this student."""
-        own = [row for row, owner in owned if owner == login]
+        own_rows = [row for row, owner in zip(rows, owner_of_row, strict=True) if owner == login]
         lines = [f"# {login}: {course.name}", "", f"The night of {night}, {course.variant}.", ""]
-        if not own:
+        if not own_rows:
             lines += [f"None of your bots played. Submit one, for example as `{login}-bot`.", ""]
-        for row in own:
-            mine = [game for game in faults if row.label == (game.second if game.result == 1 else game.first)]
+        for row in own_rows:
+            own_losses = [game for game in lost_games if row.label == _loser(game)]
             score = f"{row.wins} won, {row.draws} drawn, {row.losses} lost."
             lines += [f"**{row.label}**: rank {row.rank} of {len(rows)}, {row.points:g} points: {score}", ""]
-            if mine:
-                games = "game" if len(mine) == 1 else "games"
-                lines.append(f"It lost {len(mine)} {games} by faults:")
-                lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in mine[:10]]
+            if own_losses:
+                games = "game" if len(own_losses) == 1 else "games"
+                lines.append(f"It lost {len(own_losses)} {games} by faults:")
+                lines += [f"- {course.address}/{game.name}: it {game.fault or 'failed'}" for game in own_losses[:10]]
                 lines.append("")
         lines += ["| rank | bot | points |", "|---|---|---|"]
         lines += [f"| {row.rank} | {row.label} | {row.points:g} |" for row in rows[:10]]
@@ -255,3 +260,8 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
         file.write_text(report(login), encoding="utf-8")
         files.append(str(file))
     return files
+
+
+def _loser(game: games_pb2.Game) -> str:
+    """Return the label of the player that lost a game with a fault."""
+    return game.second if game.result == types_pb2.RESULT_FIRST_WINS else game.first

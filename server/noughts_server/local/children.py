@@ -113,7 +113,7 @@ class LocalChildren:
         processes = self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 
-        def on_died(death: Death, lost: tuple[LostGame, ...], disabled: bool) -> None:
+        def on_process_end(death: Death, lost: tuple[LostGame, ...], disabled: bool) -> None:
             self._died(label, Fault(death, lost, disabled), members)
 
         wires = []
@@ -128,7 +128,7 @@ class LocalChildren:
                     referee=referee,
                     new_seat=seat,
                     on_ready=ready,
-                    on_died=on_died,
+                    on_process_end=on_process_end,
                     cores=self._game_cores,
                 )
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_referee.clock import TimeControlError, parse_time_control
-from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
+from noughts_referee.rules import FAULTS, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
 from noughts_server.records.recorded_game import (
     PlacedGame,
     RecordError,
@@ -30,23 +30,26 @@ MOST_REMEMBERED = 5_000_000
 
 _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}
-_AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
+_BY_SIDE_TO_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
 """Terminations by which the side to move has lost."""
-# Until the game begins, the side that must choose an opening can lose.
 _LONGEST_AGREEMENT = 5
-_SHOWN = 200
+"""The most stones of an agreement on an opening. In it, the side that must choose can lose, whichever is to move."""
+_LONGEST_JSON = 200
+"""Characters of JSON in an error."""
 
 
 class Finding(NamedTuple):
+    """An error of a record, with its place."""
+
     line: int
     error: str
     file: str = ""
 
 
-def check_games(placed: Iterable[PlacedGame], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
-    """Yield the errors of each game in turn; files without moves are only checked for what they have."""
+def check_games(games: Iterable[PlacedGame], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
+    """Yield the errors of each game in turn. Without moves, only the players and the seeds are checked."""
     seen: set[int] = set()
-    for line, game, file in placed:
+    for line, game, file in games:
         if isinstance(game, RecordError):
             errors = [f"{game}. Fix: {game.fix}" if game.fix else str(game)]
         else:
@@ -54,17 +57,17 @@ def check_games(placed: Iterable[PlacedGame], *, with_moves: bool = True) -> Ite
             if game.first and game.first == game.second:
                 errors.append(f"players: got {game.first!r} against itself, expected two")
             if game.seed is not None and len(seen) < MOST_REMEMBERED:
-                # The seed of a game follows from its tournament's and its number.
-                mark = hash((game.variant, game.first, game.second, game.seed))
-                if mark in seen:
+                # The seed of a game follows from the tournament's seed and the game's number, so it is there once.
+                key = hash((game.variant, game.first, game.second, game.seed))
+                if key in seen:
                     errors.append(f"seed: got {game.seed}, which a game of the same two had before, expected each once")
-                seen.add(mark)
+                seen.add(key)
         yield tuple(Finding(line, error, file) for error in errors)
 
 
 def record_errors(record: RecordedGame) -> list[str]:
     """Return the errors of the record in the order in which they are found."""
-    return list(_faults(record))
+    return list(_errors(record))
 
 
 def errors_of_stored_game(game: "ExportedGame") -> list[str]:
@@ -72,8 +75,9 @@ def errors_of_stored_game(game: "ExportedGame") -> list[str]:
 
 
 def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
-    """Return a stored game as a record, without the times of its moves unless `times`."""
+    """Return a stored game as a record. If `times` is false, it has no times of moves."""
     more: dict[str, Any] = {}
+    """Values for `RecordedGame.more`."""
     if game.agreement:
         more["opening"] = game.agreement._asdict()
     if times and game.margins_us:
@@ -102,16 +106,17 @@ def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
 
 
 def archive_record(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
-    """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
+    """Return the game with its name and its end time, as clients of a server get them, and its tournament's title."""
     record = stored_record(game)
-    ended = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
-    end = ended.isoformat(timespec="microseconds")
-    where = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end}
-    where |= occasion(tournament.settings.title or tournament.slug, end)
-    return replace(record, more={**record.more, **where})
+    end = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
+    end_time = end.isoformat(timespec="microseconds")
+    origin = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end_time}
+    origin |= occasion(tournament.settings.title or tournament.slug, end_time)
+    return replace(record, more={**record.more, **origin})
 
 
-def _faults(record: RecordedGame) -> Iterator[str]:
+def _errors(record: RecordedGame) -> Iterator[str]:
+    """Replay the game, and yield the errors of the record. An error of a move is the last one."""
     try:
         variant = variant_of(record.variant)
     except RecordError as error:
@@ -145,17 +150,17 @@ def _faults(record: RecordedGame) -> Iterator[str]:
             yield f"{place}: the opening ends the game ({outcome.termination}), expected one that leaves the game open"
             return
         own, opponent = opponent, own
-    yield from _ending(record, variant, termination, outcome)
-    yield from _beside(record, variant)
+    yield from _errors_of_ending(record, variant, termination, outcome)
+    yield from _errors_beside_moves(record, variant)
 
 
-def _ending(
+def _errors_of_ending(
     record: RecordedGame, variant: Variant, termination: Termination | None, outcome: Outcome | None
 ) -> Iterator[str]:
+    """Yield the errors of the result and the termination. `outcome` is the one on the board after the last move."""
     result = _RESULTS[record.result]
     to_move = len(record.moves) & 1
-    # The game possibly ended before the agreement on sides.
-    may_be_asked = variant.agreement and len(record.moves) <= _LONGEST_AGREEMENT
+    ended_in_agreement = variant.agreement and len(record.moves) <= _LONGEST_AGREEMENT
     if outcome is not None:
         if termination not in (None, outcome.termination):
             yield f"termination: got {termination}, expected {outcome.termination}: so the last move ends the game"
@@ -171,21 +176,22 @@ def _ending(
         yield f"result: got *, expected a winner or a draw with termination {termination}"
     elif termination in FAULTS | {Termination.RESIGNED} and result is Result.DRAW:
         yield f"result: got {record.result}, expected that one side lost by {termination}"
-    elif termination in _AT_THE_MOVE - GONE and result.loser != to_move and not may_be_asked:
+    elif termination in _BY_SIDE_TO_MOVE and result.loser != to_move and not ended_in_agreement:
         yield f"result: got {record.result}, expected that {'XO'[to_move]}, to move, lost by {termination}"
 
 
-def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
-    """Yield the errors of everything except the moves."""
-    times, moves = len(record.times_ms), len(record.moves)
-    # Without a clock, some writers omit times of answers that were not moves. Choices before a game have times too.
+def _errors_beside_moves(record: RecordedGame, variant: Variant) -> Iterator[str]:
+    """Yield the errors of everything except the moves and the ending."""
+    times = len(record.times_ms)
+    moves = len(record.moves)
+    # A last answer that was not a move can have a time. Choices of an agreement before the game have times, too.
     if times and not variant.agreement and times not in (moves, moves + 1):
         yield f"times_ms: got {times} of them, expected {moves}, one a move"
     if "winning_cells" in record.more:
-        won = record.more["winning_cells"]
+        winning_cells = record.more["winning_cells"]
         expected = list(variant.won_with(record.moves))
-        if won != expected:
-            yield f"winning_cells: got {won}, expected {expected}"
+        if winning_cells != expected:
+            yield f"winning_cells: got {winning_cells}, expected {expected}"
     for name, time in (("first_time", record.first_time), ("second_time", record.second_time)):
         if time or record.first_time or record.second_time:
             try:
@@ -193,13 +199,13 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
             except TimeControlError as error:
                 yield f"{name}: got {error.got!r}, expected {error.expected}"
     if "fault" in record.more:
-        yield from _told_fault(record, record.more["fault"])
+        yield from _errors_of_fault(record, record.more["fault"])
     for ply, question in record.questions.items():
-        wrong = wrong_verdicts(question, variant, record.moves[: ply + 1], ply, record.seed or 0)
-        yield from (f"comment at ply {ply}: {error}" for error in wrong)
+        errors = wrong_verdicts(question, variant, record.moves[: ply + 1], ply, record.seed or 0)
+        yield from (f"comment at ply {ply}: {error}" for error in errors)
     facts = record.more.get("tournament")
     if isinstance(facts, dict) and read_file_facts(facts) is None:
-        yield f"tournament: got {_shown(facts)}, expected what Noughts writes with the last game of a file"
+        yield f"tournament: got {_short_json(facts)}, expected what Noughts writes with the last game of a file"
     seed = record.seed
     text = record.more.get("seed_text")
     if text is not None and text != str(seed):
@@ -208,8 +214,8 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
         yield f"seed: got {seed}, expected 0 to {(1 << 64) - 1}"
 
 
-def _told_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
-    """Yield the errors in what a line of JSON says about the loser's fault."""
+def _errors_of_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
+    """Yield the errors of the loser's fault in a line of JSON."""
     loser = _RESULTS[record.result].loser
     if loser is None:
         yield f"fault: got one in a game that ended {record.result}, expected none: nobody lost"
@@ -217,12 +223,12 @@ def _told_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
     fields = fault if isinstance(fault, dict) else {}
     expected = record.lost_by(loser)
     if {name: fields.get(name) for name in expected} != expected or not isinstance(fields.get("reason"), str):
-        yield f"fault: got {_shown(fault)}, expected {_shown({**expected, 'reason': '...'})}"
+        yield f"fault: got {_short_json(fault)}, expected {_short_json({**expected, 'reason': '...'})}"
 
 
-def _shown(value: object) -> str:
+def _short_json(value: object) -> str:
     text = json.dumps(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _LONGEST_JSON else f"{text[:_LONGEST_JSON]}..."
 
 
 def _cell(variant: Variant, cell: int) -> str:

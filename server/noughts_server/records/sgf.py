@@ -38,11 +38,13 @@ from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOVES_A_LINE = 10
 _RESULTS = {"1-0": "B+", "0-1": "W+", "1/2-1/2": "Draw", "*": "Void"}
-_HOW = dict.fromkeys(FAULTS, "F") | {Termination.RESIGNED: "R", Termination.TIMEOUT: "T"}
+_SUFFIXES = dict.fromkeys(FAULTS, "F") | {Termination.RESIGNED: "R", Termination.TIMEOUT: "T"}
+"""The letters after the winner in `RE`: forfeit, resignation, time."""
 _WINNER = re.compile(r"(b|w)(?:lack|hite)?(?:\s*\+\s*(.*)|\s+(?:wins?|won)\b(.*))?", re.DOTALL)
 _DRAWS = ("0", "draw", "drawn", "jigo", "tie", "=", "1/2", "1/2-1/2")
 _NO_RESULTS = ("", "?", "void", "unfinished", "unterminated", "suspended")
 _REASONS = {"r": "resign", "t": "timeout", "f": "forfeit"}
+"""Words of terminations, by the letter after the winner in `RE`."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _SCORE = re.compile(r"[-+]?\d{1,99}(?:\.\d+)?(?:[eE](?:-\d{1,3}|\+?\d{1,2}))?")
 _THOUGHT = re.compile(
@@ -52,9 +54,14 @@ _THOUGHT = re.compile(
 _PROGRAM = "Noughts"
 _SEED = re.compile(r"\d{1,20}")
 _SET_UP = ("AB", "AW", "AE")
+"""The properties of a position that is set up."""
+_PLAYERS = {"B": "PB", "W": "PW"}
+_CLOCKS = {"B": "time of Black", "W": "time of White"}
+"""The names of the time controls in the game's comment."""
 _LARGEST_WITH_TT = 19
 """On boards up to this size, FF[1] to FF[3] write a pass as `tt`."""
 _OPENING = "opening move"
+"""The comment of a move of the opening, as in files of c-gomoku-cli."""
 _AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d{1,4}) stones, begun by (?P<opener>.*)")
 _ENCODING = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([\w.: -]{1,40}?)\s*\]")
 
@@ -77,7 +84,7 @@ def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> 
                 raise nodes
             _check_encoding(nodes, encoding)
             game = _game(nodes, assumed)
-            if not (assumed or _simple(nodes, "RU").strip()):
+            if not (assumed or _game_property(nodes, "RU").strip()):
                 check_unnamed_rule(game, partial(_game, nodes))
             yield PlacedGame(line, game)
         except RecordError as error:
@@ -95,25 +102,29 @@ def _check_encoding(nodes: list[Node], encoding: str) -> None:
 
 
 class _Move(NamedTuple):
+    """A move or a pass."""
+
     color: str
+    """`B` or `W`."""
     value: str
+    """The point as in the file; empty or `tt` for a pass."""
     node: Node
     is_alone: bool
     """Whether the node has no other move, so that its comment belongs to this one."""
 
 
 def _game(nodes: list[Node], assumed: str) -> RecordedGame:
-    said = _comments(nodes)
-    game = _simple(nodes, "GM").strip()
-    if game not in ("", "4"):
-        raise RecordError(f"another game, GM[{game}]", "GM[4], Gomoku and Renju")
-    if set_up := next((each for each in _SET_UP if any(node.text(each) for node in nodes)), ""):
+    facts = _facts(nodes)
+    kind = _game_property(nodes, "GM").strip()
+    if kind not in ("", "4"):
+        raise RecordError(f"another game, GM[{kind}]", "GM[4], Gomoku and Renju")
+    if set_up := next((name for name in _SET_UP if any(node.text(name) for node in nodes)), ""):
         fix = "Write the stones as moves in their order, or leave the game out."
         raise RecordError(f"stones that are set up, {set_up}[...]", "only moves, from the empty board", fix)
     variant = _variant(nodes, assumed)
-    played = _without_passes(_moves(nodes), variant)
+    file_moves = _without_passes(_moves(nodes), variant)
     # White moves first in files of some servers.
-    colors = "WB" if played and played[0].color == "W" else "BW"
+    colors = "WB" if file_moves and file_moves[0].color == "W" else "BW"
     if colors == "WB" and variant.forbids is not None:
         raise RecordError(f"a first move by W in {variant.name}", "Black as the first mover")
     moves: list[int] = []
@@ -121,10 +132,10 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
     scores: dict[int, float] = {}
     thoughts: dict[int, Thought] = {}
     comments: dict[int, str] = {}
-    is_own = _simple(nodes, "AP") == _PROGRAM
+    is_own = _game_property(nodes, "AP") == _PROGRAM
     opening = 0
     has_times = False
-    for color, value, node, is_alone in played:
+    for color, value, node, is_alone in file_moves:
         if color != colors[len(moves) % 2]:
             raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
         moves.append(_cell(variant, value))
@@ -132,109 +143,109 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
         if is_own and is_alone:
-            comment, has_more, rest = comment.partition("\n")
-            if has_more:
-                comments[len(moves) - 1] = rest
+            comment, has_remark, remark = comment.partition("\n")
+            if has_remark:
+                comments[len(moves) - 1] = remark
             if thought := _thought(node.text("N"), variant):
                 thoughts[len(moves) - 1] = thought
-        # What follows uses only our part of the comment, not the bot's.
+        # Here `comment` is the first line, without the comment of the bot.
         has_times = has_times or "ms" in comment
         if comment.startswith(_OPENING) and opening == len(moves) - 1:
             opening += 1
-        text = _TIME.search(comment)
-        times.append(parse_milliseconds(text.group(1)) if text else 0.0)
+        time = _TIME.search(comment)
+        times.append(parse_milliseconds(time.group(1)) if time else 0.0)
     if not has_times:
         times = []
-    if last := said.get("last answer"):
-        times += [parse_milliseconds(text) for text in _TIME.findall(last)]
-    result, termination = _ending(nodes, said, colors)
-    seed = said.get("seed", "")
-    players, clocks = ("PB", "PW"), ("time of Black", "time of White")
-    first, second = (0, 1) if colors == "BW" else (1, 0)
+    if last_answer := facts.get("last answer"):
+        times += [parse_milliseconds(time) for time in _TIME.findall(last_answer)]
+    result, termination = _ending(nodes, facts, colors)
+    seed = facts.get("seed", "")
+    first = colors[0]
+    second = colors[1]
     return without_forbidden_end(
         RecordedGame(
             variant=variant.name,
-            first=_simple(nodes, players[first]),
-            second=_simple(nodes, players[second]),
+            first=_game_property(nodes, _PLAYERS[first]),
+            second=_game_property(nodes, _PLAYERS[second]),
             result=result,
             moves=tuple(moves),
             termination=termination,
             seed=int(seed) if _SEED.fullmatch(seed) else None,
             opening_plies=opening,
             times_ms=tuple(times),
-            first_time=said.get(clocks[first], ""),
-            second_time=said.get(clocks[second], ""),
-            fault=said.get("fault", ""),
-            more=_agreement(said)
-            | _tournament(said)
+            first_time=facts.get(_CLOCKS[first], ""),
+            second_time=facts.get(_CLOCKS[second], ""),
+            fault=facts.get("fault", ""),
+            more=_agreement(facts)
+            | _tournament(facts)
             | score_column(scores, len(moves))
             | comments_by_ply(comments)
             | thoughts_by_ply(thoughts)
-            | round_of(_simple(nodes, "RO"))
-            | occasion(_simple(nodes, "EV"), _simple(nodes, "DT")),
+            | round_of(_game_property(nodes, "RO"))
+            | occasion(_game_property(nodes, "EV"), _game_property(nodes, "DT")),
         )
     )
 
 
 def _moves(nodes: list[Node]) -> list[_Move]:
     """Return the moves and passes in their order."""
-    played = []
+    moves = []
     for node in nodes:
         if "B" in node or "W" in node:
-            here = [(name, value) for name, values in node.properties if name in ("B", "W") for value in values]
-            played += [_Move(color, value.strip(), node, len(here) == 1) for color, value in here]
-    return played
+            points = [(name, value) for name, values in node.properties if name in ("B", "W") for value in values]
+            moves += [_Move(color, value.strip(), node, len(points) == 1) for color, value in points]
+    return moves
 
 
-def _without_passes(played: list[_Move], variant: Variant) -> list[_Move]:
+def _without_passes(moves: list[_Move], variant: Variant) -> list[_Move]:
     """Return the moves without passes at the end. Raises RecordError for a pass before a move."""
     passes = ("", "tt") if max(variant.columns, variant.rows) <= _LARGEST_WITH_TT else ("",)
-    while played and played[-1].value in passes:
-        played = played[:-1]
-    for number, move in enumerate(played, start=1):
+    while moves and moves[-1].value in passes:
+        moves = moves[:-1]
+    for number, move in enumerate(moves, start=1):
         if move.value in passes:
             got = f"a pass as move {number}, {move.color}[{move.value}]"
             raise RecordError(got, "a stone: games with passes cannot be played or judged here")
-    return played
+    return moves
 
 
-def _agreement(said: dict[str, str]) -> dict[str, Any]:
+def _agreement(facts: dict[str, str]) -> dict[str, Any]:
     """Return the agreement on the opening, as lines of JSON have it."""
-    match = _AGREED.fullmatch(said.get("agreed by", ""))
+    match = _AGREED.fullmatch(facts.get("agreed by", ""))
     if match is None:
         return {}
     return {"opening": {"rule": match["rule"], "opener": match["opener"], "stones": int(match["stones"])}}
 
 
-def _tournament(said: dict[str, str]) -> dict[str, Any]:
+def _tournament(facts: dict[str, str]) -> dict[str, Any]:
     """Return what the last game says about its tournament, as lines of JSON have it."""
     try:
-        facts = json.loads(said.get("tournament", ""))
+        tournament = json.loads(facts.get("tournament", ""))
     except (ValueError, RecursionError):
         return {}
-    return {"tournament": facts} if isinstance(facts, dict) else {}
+    return {"tournament": tournament} if isinstance(tournament, dict) else {}
 
 
-def _comments(nodes: list[Node]) -> dict[str, str]:
-    """Return the values of the game's comment by name."""
+def _facts(nodes: list[Node]) -> dict[str, str]:
+    """Return the facts in the game's comment, by name."""
     pairs = (line.partition(": ") for line in nodes[0].text("GC").splitlines())
     return {name: value for name, _, value in pairs}
 
 
-def _simple(nodes: list[Node], name: str) -> str:
-    """Return a property of the game, which the first node that has it holds, on one line."""
+def _game_property(nodes: list[Node], name: str) -> str:
+    """Return a property of the game on one line: that of the first node with a property of this name."""
     return next((" ".join(node.text(name).splitlines()) for node in nodes if name in node), "")
 
 
 def _variant(nodes: list[Node], assumed: str) -> Variant:
-    size = _simple(nodes, "SZ").strip() or "15"
+    size = _game_property(nodes, "SZ").strip() or "15"
     columns, _, rows = size.partition(":")
     try:
         width = int(columns)
         height = int(rows or columns)
     except ValueError:
         raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
-    rule = _simple(nodes, "RU").strip()
+    rule = _game_property(nodes, "RU").strip()
     known = named_rule(rule)
     for name in (rule, known or assumed or ("" if rule else "gomoku")):
         if name and (variant := on_board(name, width, height)):
@@ -252,41 +263,46 @@ def _cell(variant: Variant, value: str) -> int:
     return cell_at(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
 
 
-def _ending(nodes: list[Node], said: dict[str, str], colors: str) -> tuple[str, str]:
+def _ending(nodes: list[Node], facts: dict[str, str], colors: str) -> tuple[str, str]:
     """Return the result and the termination of a game in which the first of these colors moved first."""
-    text = _simple(nodes, "RE").strip()
-    plain = text.lower()
-    how = ""
-    if match := _WINNER.fullmatch(plain):
+    text = _game_property(nodes, "RE").strip()
+    lower_text = text.lower()
+    reason = ""
+    if match := _WINNER.fullmatch(lower_text):
         result = "1-0" if match.group(1).upper() == colors[0] else "0-1"
-        how = (match.group(2) or match.group(3) or "").strip()
-    elif plain in _DRAWS:
+        reason = (match.group(2) or match.group(3) or "").strip()
+    elif lower_text in _DRAWS:
         result = "1/2-1/2"
-    elif plain in _NO_RESULTS:
+    elif lower_text in _NO_RESULTS:
         result = "*"
     else:
         raise RecordError(f"the result RE[{text}]", "B+ or W+ followed by R, T or F, or Draw, or Void")
-    endings = (said.get("termination", ""), _REASONS.get(how, how), _simple(nodes, "TE"))
-    return result, next(filter(None, (known_termination(each, result) for each in endings)), "")
+    reasons = (facts.get("termination", ""), _REASONS.get(reason, reason), _game_property(nodes, "TE"))
+    terminations = (known_termination(reason, result) for reason in reasons)
+    return result, next(filter(None, terminations), "")
 
 
 def sgf_text(record: RecordedGame, number: int = 1) -> str:
     """Return the game as a tree, with its number in the collection. Raises RecordError if the format cannot have it."""
     variant = flat_variant(record, "SGF")
     size = f"{variant.columns}" if variant.columns == variant.rows else f"{variant.columns}:{variant.rows}"
-    how = next((letter for ending, letter in _HOW.items() if str(ending) == record.termination), "")
-    result = _RESULTS[record.result] + (how if record.result in ("1-0", "0-1") else "")
+    suffix = next((letter for termination, letter in _SUFFIXES.items() if str(termination) == record.termination), "")
+    result = _RESULTS[record.result] + (suffix if record.result in ("1-0", "0-1") else "")
     seed = "" if record.seed is None else str(record.seed)
-    said = {"termination": record.termination, "seed": seed, "time of Black": record.first_time}
-    said |= {"time of White": record.second_time, "fault": record.fault}
-    agreed = record.more.get("opening")
-    if isinstance(agreed, dict) and {"rule", "opener", "stones"} <= agreed.keys():
-        said["agreed by"] = f"{agreed['rule']}, {agreed['stones']} stones, begun by {agreed['opener']}"
-    if isinstance(facts := record.more.get("tournament"), dict):
-        said["tournament"] = json.dumps(facts)
-    beyond = record.times_ms[len(record.moves) :]
-    if beyond:
-        said["last answer"] = " ".join(f"{_number(time)}ms" for time in beyond)
+    facts = {
+        "termination": record.termination,
+        "seed": seed,
+        _CLOCKS["B"]: record.first_time,
+        _CLOCKS["W"]: record.second_time,
+        "fault": record.fault,
+    }
+    agreement = record.more.get("opening")
+    if isinstance(agreement, dict) and {"rule", "opener", "stones"} <= agreement.keys():
+        facts["agreed by"] = f"{agreement['rule']}, {agreement['stones']} stones, begun by {agreement['opener']}"
+    if isinstance(tournament := record.more.get("tournament"), dict):
+        facts["tournament"] = json.dumps(tournament)
+    if times_after_moves := record.times_ms[len(record.moves) :]:
+        facts["last answer"] = " ".join(f"{_number(time)}ms" for time in times_after_moves)
     head = [
         property_text("FF", "4")
         + property_text("GM", "4")
@@ -295,13 +311,16 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         property_text("GN", str(number)) + property_text("SZ", size) + property_text("RU", variant.name),
         property_text("PB", record.first) + property_text("PW", record.second) + property_text("RE", result),
     ]
-    known = record.occasion
-    occasions = {"EV": known.get("event", ""), "RO": one_line(record.round), "DT": known.get("date", "")}
+    event = record.occasion
+    occasions = {"EV": event.get("event", ""), "RO": one_line(record.round), "DT": event.get("date", "")}
     if any(occasions.values()):
         head.append("".join(property_text(name, value) for name, value in occasions.items() if value))
-    if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
-        head.append(property_text("GC", comments))
-    scores, thoughts, remarks = record.scores or [None] * len(record.moves), record.thoughts, record.comments
+    if comment := "\n".join(f"{name}: {one_line(value)}" for name, value in facts.items() if value):
+        head.append(property_text("GC", comment))
+    # These properties of a record are computed at each access.
+    thoughts = record.thoughts
+    remarks = record.comments
+    scores = record.scores or [None] * len(record.moves)
     moves = [
         _move(variant, record, ply, score, thoughts.get(ply), remarks.get(ply, "")) for ply, score in enumerate(scores)
     ]
@@ -312,29 +331,38 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
 def _move(
     variant: Variant, record: RecordedGame, ply: int, score: float | None, thought: Thought | None, remark: str
 ) -> str:
+    """Return the node of a move. `remark` is the bot's comment."""
     cell = record.moves[ply]
     if not 0 <= cell < variant.cells:
         raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
     row, column = divmod(cell, variant.columns)
-    comments = [_OPENING] if ply < record.opening_plies else []
+    parts = [_OPENING] if ply < record.opening_plies else []
     if ply < len(record.times_ms):
-        comments.append(f"{_number(record.times_ms[ply])}ms")
-    text = " ".join(comments) + (f"\n{remark}" if remark else "")
-    comment = property_text("C", text) if text else ""
+        parts.append(f"{_number(record.times_ms[ply])}ms")
+    comment = " ".join(parts) + (f"\n{remark}" if remark else "")
+    color = "BW"[ply % 2]
+    text = f";{color}[{_LETTERS[column]}{_LETTERS[row]}]"
+    if score is not None:
+        text += property_text("V", _number(score if color == "B" else -score))
     if thought is not None:
-        comment = property_text("N", _thought_text(thought, variant)) + comment
-    # V is good for Black if it is positive.
-    value = "" if score is None else property_text("V", _number(-score if ply % 2 else score))
-    return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{value}{comment}"
+        text += property_text("N", _thought_text(thought, variant))
+    if comment:
+        text += property_text("C", comment)
+    return text
 
 
 def _thought_text(thought: Thought, variant: Variant) -> str:
     """Return the known values of a thought on one line, which viewers show as the name of the node."""
-    parts = [f"depth {thought.depth}"] if thought.depth else []
-    parts += [f"nodes {thought.nodes}"] if thought.nodes else []
-    parts += [f"time {_number(thought.time_us / 1000)}ms"] if thought.time_us else []
-    line = [cell_name(variant, cell) for cell in thought.pv if cell < variant.cells]
-    return " ".join([*parts, "pv", *line] if line else parts)
+    parts = []
+    if thought.depth:
+        parts.append(f"depth {thought.depth}")
+    if thought.nodes:
+        parts.append(f"nodes {thought.nodes}")
+    if thought.time_us:
+        parts.append(f"time {_number(thought.time_us / 1000)}ms")
+    if line := [cell_name(variant, cell) for cell in thought.pv if cell < variant.cells]:
+        parts += ["pv", *line]
+    return " ".join(parts)
 
 
 def _thought(text: str, variant: Variant) -> Thought | None:
@@ -350,4 +378,5 @@ def _thought(text: str, variant: Variant) -> Thought | None:
 
 
 def _number(value: float) -> str:
+    """Return a finite number, without a fraction if it is whole."""
     return repr(int(value)) if value == int(value) else repr(value)

@@ -39,7 +39,7 @@ class Node:
             return ""
         if len(self._first) == len(self.properties):
             return "".join(self._first[name])
-        return "".join("".join(values) for each, values in self.properties if each == name)
+        return "".join("".join(values) for other_name, values in self.properties if other_name == name)
 
 
 LONGEST_TREE = 4_000_000

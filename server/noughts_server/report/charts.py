@@ -1,7 +1,7 @@
 """The charts of a report: ratings with intervals, the course of a test, and thinking times."""
 
 from collections.abc import Sequence
-from math import log10
+from math import ceil, log10
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -16,6 +16,8 @@ _LETTER = 7
 
 
 class RatingBar(NamedTuple):
+    """A bot's rating, with the half width of its interval."""
+
     name: str
     rating: float
     error95: float | None
@@ -27,8 +29,9 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
     left = 24 + _LETTER * max(map(len, names))
     frame = Frame(width=_WIDTH, height=110 + 22 * len(bars), left=left, right=24, top=12, bottom=48)
     ends = [bar.rating + sign * (bar.error95 or 0.0) for bar in bars for sign in (-1, 1)]
-    room = max(1.0, (max(ends) - min(ends)) * 0.03)
-    least, most = min(ends) - room, max(ends) + room
+    padding = max(1.0, (max(ends) - min(ends)) * 0.03)
+    least = min(ends) - padding
+    most = max(ends) + padding
     chart = Chart(frame, across=(least, most), up=(0.3, len(bars) + 0.7))
     places = range(len(bars), 0, -1)
     chart.rules(Tick(place, name) for place, name in zip(places, names, strict=True))
@@ -43,9 +46,11 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 def llr_chart(points: Sequence[tuple[int, float]], lower: float, upper: float) -> Markup:
     """Draw the log-likelihood ratio over games as a series, followed by the upper and the lower limit."""
-    games, ratios = points[-1][0], [llr for _, llr in points]
-    room = (upper - lower) / 20
-    least, most = min(lower, *ratios) - room, max(upper, *ratios) + room
+    games = points[-1][0]
+    ratios = [llr for _, llr in points]
+    padding = (upper - lower) / 20
+    least = min(lower, *ratios) - padding
+    most = max(upper, *ratios) + padding
     chart = Chart(_frame(340), across=(0, games), up=(least, most))
     chart.rules(Tick(value, f"{value:.2f}") for value in round_numbers(least, most))
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, games) if value == round(value))
@@ -58,31 +63,33 @@ def llr_chart(points: Sequence[tuple[int, float]], lower: float, upper: float) -
 
 def times_chart(histograms: Sequence[tuple[str, TimeHistogram]]) -> Markup:
     """Draw the share of each bot's moves by time, on a logarithmic scale; at most `MOST_SERIES` bots."""
-    bins_of = [_by_bin(histogram) for _, histogram in histograms[:MOST_SERIES]]
-    low = min((place for bins in bins_of for place in bins), default=0)
-    high = max((place for bins in bins_of for place in bins), default=0)
-    first, last = low // _BINS_PER_DECADE, -(-(high + 1) // _BINS_PER_DECADE)
-    most = max((max(bins.values()) / sum(bins.values()) for bins in bins_of), default=1.0)
-    chart = Chart(_frame(380), across=(first, last), up=(0, most))
+    counts_of_bots = [_counts_by_bin(histogram) for _, histogram in histograms[:MOST_SERIES]]
+    first_bin = min((number for counts in counts_of_bots for number in counts), default=0)
+    last_bin = max((number for counts in counts_of_bots for number in counts), default=0)
+    first_decade = first_bin // _BINS_PER_DECADE
+    last_decade = ceil((last_bin + 1) / _BINS_PER_DECADE)
+    most = max((max(counts.values()) / sum(counts.values()) for counts in counts_of_bots), default=1.0)
+    chart = Chart(_frame(380), across=(first_decade, last_decade), up=(0, most))
     chart.rules(Tick(share, f"{share:.0%}") for share in round_numbers(0, most))
-    chart.labels(Tick(decade, _time_label(decade)) for decade in range(first, last + 1))
+    chart.labels(Tick(decade, _time_label(decade)) for decade in range(first_decade, last_decade + 1))
     chart.titles("thinking time of a move, logarithmic", "share of the bot's moves")
-    places = range(first * _BINS_PER_DECADE, last * _BINS_PER_DECADE)
-    for number, bins in enumerate(bins_of, start=1):
-        total = sum(bins.values())
-        shares = ((place, bins.get(place, 0) / total) for place in places)
-        steps = [(edge / _BINS_PER_DECADE, share) for place, share in shares for edge in (place, place + 1)]
-        chart.line(steps, f"series-{number}")
+    for series, counts in enumerate(counts_of_bots, start=1):
+        total = sum(counts.values())
+        outline: list[tuple[float, float]] = []
+        for number in range(first_decade * _BINS_PER_DECADE, last_decade * _BINS_PER_DECADE):
+            share = counts.get(number, 0) / total
+            outline += [(number / _BINS_PER_DECADE, share), ((number + 1) / _BINS_PER_DECADE, share)]
+        chart.line(outline, f"series-{series}")
     return _svg(chart, "times")
 
 
-def _by_bin(histogram: TimeHistogram) -> dict[int, int]:
+def _counts_by_bin(histogram: TimeHistogram) -> dict[int, int]:
     """Return the counts by eighths of a decade; bin 0 begins at 1 µs and includes shorter times."""
-    bins: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for microseconds, count in histogram.items():
-        place = int(log10(max(1, microseconds)) * _BINS_PER_DECADE)
-        bins[place] = bins.get(place, 0) + count
-    return bins
+        number = int(log10(max(1, microseconds)) * _BINS_PER_DECADE)
+        counts[number] = counts.get(number, 0) + count
+    return counts
 
 
 def _time_label(decade: int) -> str:

@@ -14,6 +14,7 @@ from noughts_server.tables.tally import Tally
 MOST_FAULTS = 50
 """Games ended by a fault that are shown in addition to the sample."""
 _MOST_STEPS = 512
+"""Limit of the steps of a match that are kept, apart from the last one."""
 
 
 class ShownGame(NamedTuple):
@@ -62,43 +63,47 @@ class MatchStep(NamedTuple):
 
 
 class MatchCourse:
-    """The counts of a match of two after up to some hundred numbers of games, from the point of view of `label`.
+    """The counts of a match of two in its course, at up to some hundred steps, from the point of view of `label`.
 
-    Two consecutive games with one opening and swapped sides are a pair. If all games are in pairs, these are counted
-    without repetitions (`statistics.match_games`); otherwise single games.
+    Two consecutive games with one opening and swapped sides are a pair. If all games are in pairs, pairs are counted,
+    without repetitions (`statistics.match_games`). Otherwise single games are counted.
     """
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self._paired = True
+        self._is_paired = True
+        """Whether all games so far are in pairs; the last one can wait for its partner."""
         self._games = 0
-        self._three = [0, 0, 0]
+        self._single = [0, 0, 0]
+        """The losses, draws and wins of single games."""
         self._pairs = MatchGames()
-        self._trinomial, self._pentanomial = _Thinned(), _Thinned()
-        self._before: RecordedGame | None = None
+        self._single_steps = _ThinnedSteps()
+        self._pair_steps = _ThinnedSteps()
+        self._unpaired: RecordedGame | None = None
+        """The last game, if its partner has not been played yet."""
 
     def add(self, game: RecordedGame) -> None:
         """Add the next game. Void games do not count."""
         self._games += 1
         score = game.score if game.score is None or game.first == self.label else 1 - game.score
         if score is not None:
-            self._three[round(score * 2)] += 1
-            self._trinomial.add(self._games, lambda: tuple(self._three))
-        if not self._paired:
+            self._single[round(score * 2)] += 1
+            self._single_steps.add(self._games, lambda: tuple(self._single))
+        if not self._is_paired:
             return
         moves = None if game.by_fault else game.moves or None
         self._pairs.add({self._games: MatchGame(score, game.opening, moves)})
-        partner = self._before
-        self._before = None if self._games % 2 == 0 else game
+        partner = self._unpaired
+        self._unpaired = None if self._games % 2 == 0 else game
         if partner is not None:
-            self._paired = partner.first == game.second and partner.opening == game.opening
-            self._pentanomial.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
+            self._is_paired = partner.first == game.second and partner.opening == game.opening
+            self._pair_steps.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
 
     def statistics(self) -> MatchStatistics:
         """Return the statistics of all games, as pairs or one by one."""
-        if self._paired:
+        if self._is_paired:
             return self._pairs.statistics()
-        losses, draws, wins = self._three
+        losses, draws, wins = self._single
         single = WinsDrawsLosses(wins, draws, losses)
         return MatchStatistics(
             pentanomial=Pentanomial(),
@@ -112,30 +117,30 @@ class MatchCourse:
     @property
     def paired(self) -> bool:
         """Return whether pairs are counted: all games are in pairs, and there is one."""
-        return self._paired and self._games > 1
+        return self._is_paired and self._games > 1
 
     def steps(self) -> list[MatchStep]:
         """Return the steps, including the last."""
-        return (self._pentanomial if self.paired else self._trinomial).steps()
+        return (self._pair_steps if self.paired else self._single_steps).steps()
 
 
-class _Thinned:
-    """A limited number of steps, evenly spread, and the last. Counts are computed only if they are kept."""
+class _ThinnedSteps:
+    """A limited number of steps, evenly spread, and the last. Counts are computed only for steps that are kept."""
 
     def __init__(self) -> None:
         self._steps: list[MatchStep] = []
         self._stride = 1
-        self._seen = 0
+        self._step_count = 0
         self._last: tuple[int, Callable[[], tuple[int, ...]]] | None = None
 
     def add(self, games: int, counts: Callable[[], tuple[int, ...]]) -> None:
         self._last = games, counts
-        if self._seen % self._stride == 0:
+        if self._step_count % self._stride == 0:
             self._steps.append(MatchStep(games, counts()))
             if len(self._steps) > _MOST_STEPS:
                 self._steps = self._steps[::2]
                 self._stride *= 2
-        self._seen += 1
+        self._step_count += 1
 
     def steps(self) -> list[MatchStep]:
         if self._last is None or self._steps[-1].games == self._last[0]:

@@ -15,18 +15,18 @@ from noughts_server.report.collect import ShownGame
 _LINE = str(Termination.LINE)
 
 
-def embedded(games_shown: Iterable[ShownGame]) -> tuple[Markup, int]:
+def games_json(shown_games: Iterable[ShownGame]) -> tuple[Markup, int]:
     """Return the JSON and its number of games; games of unknown variants are omitted.
 
     {"labels", "variants": [`board_geometry.geometry`], "boards": [SVG without stones], "games": [[number, variant,
     board, first, second, result, termination, plies of the opening, moves, times in ms or [], winning cells, winning
-    lines, fault]]}; variant, board, first and second are indexes into the lists.
+    lines, fault]]}; variant, board, first and second are indexes into `variants`, `boards` and `labels`.
     """
     labels: dict[str, int] = {}
     variants: dict[str, int] = {}
     boards: dict[str, int] = {}
     games: list[list[Any]] = []
-    for number, game in games_shown:
+    for number, game in shown_games:
         variant = _variant(game.variant)
         moves = list(game.moves)
         if (
@@ -36,15 +36,26 @@ def embedded(games_shown: Iterable[ShownGame]) -> tuple[Markup, int]:
             or not all(0 <= cell < variant.cells for cell in moves)
         ):
             continue
-        players = [labels.setdefault(name, len(labels)) for name in (game.first, game.second)]
-        ending = [game.result, in_words(game.termination), game.first_chosen, moves]
-        times = [round(time, 2) if time < 10 else round(time) for time in game.times_ms]
         board = _geometry(game.variant)
-        won = list(variant.won_with(moves)) if game.termination == _LINE else []
-        lines = winning_lines(board, won, moves[-1])
-        of_variant = variants.setdefault(game.variant, len(variants))
-        drawn = boards.setdefault(board_svg({"board": board, "moves": moves}, 0, live=True), len(boards))
-        games.append([number, of_variant, drawn, *players, *ending, times, won, lines, game.fault])
+        picture = board_svg({"board": board, "moves": moves}, 0, live=True)
+        winning_cells = list(variant.won_with(moves)) if game.termination == _LINE else []
+        games.append(
+            [
+                number,
+                variants.setdefault(game.variant, len(variants)),
+                boards.setdefault(picture, len(boards)),
+                labels.setdefault(game.first, len(labels)),
+                labels.setdefault(game.second, len(labels)),
+                game.result,
+                in_words(game.termination),
+                game.first_chosen,
+                moves,
+                [round(time, 2) if time < 10 else round(time) for time in game.times_ms],
+                winning_cells,
+                winning_lines(board, winning_cells, moves[-1]),
+                game.fault,
+            ]
+        )
     document = {
         "labels": list(labels),
         "variants": [_geometry(name) for name in variants],

@@ -14,14 +14,18 @@ MOST_DRAWN = 300
 
 
 class Cell(NamedTuple):
+    """The score of a bot against another one."""
+
     points: str
     level: int | None
-    """0 to LEVELS - 1; None if they have not met."""
+    """The number of the colour, 0 to LEVELS - 1; None if the two have not met."""
     score: str
-    """In words."""
+    """The score in words."""
 
 
 class HeatRow(NamedTuple):
+    """The scores of a bot against the others, in the order of the standings."""
+
     rank: int
     name: str
     cells: list[Cell]
@@ -55,10 +59,11 @@ def heat_picture(tally: Tally) -> Markup:
         for column, other in enumerate(labels):
             if (score := crosstable.total(label, other)).games:
                 paths[level(score)].append(f"M{column} {row}h1v1h-1z")
-    drawn = Markup("").join(
-        Markup('<path class="heat-{}" d="{}"/>').format(place, "".join(steps)) for place, steps in enumerate(paths)
+    path_elements = Markup("").join(
+        Markup('<path class="heat-{}" d="{}"/>').format(number, "".join(squares))
+        for number, squares in enumerate(paths)
     )
     return Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" class="heat-picture" viewBox="0 0 {0} {0}" aria-hidden="true"'
         ' shape-rendering="crispEdges">{1}</svg>'
-    ).format(len(labels), drawn)
+    ).format(len(labels), path_elements)

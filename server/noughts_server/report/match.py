@@ -1,4 +1,4 @@
-"""The match of a report with two players: the estimate, the test and its course."""
+"""The match of a report with two players: the estimate, and the test after each game."""
 
 from typing import NamedTuple
 

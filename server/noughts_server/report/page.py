@@ -1,4 +1,4 @@
-"""Assemble a report: the same games give the same bytes."""
+"""Assemble the page of a report. The same games give the same bytes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.drawing.charts import MOST_SERIES, charts_css, heat_map_css
 from noughts_server.report.charts import ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected
-from noughts_server.report.embedded import embedded
+from noughts_server.report.embedded import games_json
 from noughts_server.report.heat_map import MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
 from noughts_server.report.match import match
-from noughts_server.report.ratings import MOST_BARS, rated
+from noughts_server.report.ratings import MOST_BARS, fit_ratings
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.tables.crosstable import LEVELS
 from noughts_server.tables.kinds import TableKind, make_table
@@ -27,7 +27,7 @@ from noughts_server.tables.table import Table, Value, cell_text
 from noughts_server.tables.tally import Tally
 
 MOST_ROWS = 500
-"""Limit for every table."""
+"""Limit of the rows of a table."""
 _MOST_OPENINGS = 100
 _HERE = Path(__file__).parent
 
@@ -36,16 +36,20 @@ _TERMINATIONS = frozenset(map(str, Termination))
 
 @dataclass(slots=True)
 class Part:
+    """A part of the page, with a heading."""
+
     anchor: str
     title: str
     content: Any = None
-    """The values that the template's text about it depends on."""
+    """The values for the template's sentences about the part."""
     tables: Sequence[Table] = ()
     chart: Markup | None = None
     legend: Sequence[str] = ()
     """The names of the chart's series, in order."""
     heat: Sequence[HeatRow] = ()
+    """The rows of the coloured crosstable."""
     viewer: Markup | None = None
+    """The JSON of the games for the script that shows them on a board."""
 
 
 def page(collected: Collected, test: Sprt) -> str:
@@ -68,21 +72,21 @@ def page(collected: Collected, test: Sprt) -> str:
         most_bars=MOST_BARS,
         most_with_numbers=MOST_WITH_NUMBERS,
         cell=_cell,
-        css=_own("\n".join((board_css(), charts_css(), heat_map_css(), _text("report.css")))),
+        css=_trusted("\n".join((board_css(), charts_css(), heat_map_css(), _text("report.css")))),
         script=viewer_script(),
     )
 
 
 def viewer_script() -> Markup:
-    """Return the script that shows games, as one module: the module that shows moves on boards is part of it."""
-    return _own(board_script().replace("\nexport ", "\n") + _text("viewer.js"))
+    """Return the script that shows games. It contains the module that shows moves on boards, without its exports."""
+    return _trusted(board_script().replace("\nexport ", "\n") + _text("viewer.js"))
 
 
 def _text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _own(text: str) -> Markup:
+def _trusted(text: str) -> Markup:
     """Return the text of our own files, which needs no escaping."""
     return Markup(text)  # noqa: S704  # our own files
 
@@ -92,8 +96,8 @@ def _cell(value: Value, unit: Any) -> str:
 
 
 def _facts(tally: Tally) -> Iterator[tuple[str, str]]:
-    decided = [counts.score for counts in tally.pairs.values()]
-    games = sum(score.games for score in decided)
+    scores = [counts.score for counts in tally.pairs.values()]
+    games = sum(score.games for score in scores)
     yield "variant", ", ".join(sorted(tally.variants))
     yield from ((name, printable(text)) for name, text in tally.about.facts())
     yield "bots", f"{len(tally.labels):,}"
@@ -103,8 +107,8 @@ def _facts(tally: Tally) -> Iterator[tuple[str, str]]:
     if tally.void:
         yield "void", f"{tally.void:,}"
     if games:
-        yield "drawn", f"{sum(score.draws for score in decided) / games:.1%}"
-        yield "first mover's score", f"{sum(score.points for score in decided) / games:.1%}"
+        yield "drawn", f"{sum(score.draws for score in scores) / games:.1%}"
+        yield "first mover's score", f"{sum(score.points for score in scores) / games:.1%}"
     yield "plies a game", f"{sum(counts.plies for counts in tally.pairs.values()) / tally.games:.1f}"
 
 
@@ -130,7 +134,7 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
 
 
 def _ratings(tally: Tally) -> Iterator[Part]:
-    ratings = rated(tally)
+    ratings = fit_ratings(tally)
     if ratings is None:
         return
     table = replace(ratings.table, rows=ratings.table.rows[:MOST_ROWS])
@@ -147,21 +151,21 @@ def _crosstable(tally: Tally) -> Part:
 
 def _times(tally: Tally) -> Part:
     table = make_table(TableKind.TIMES, tally, MOST_ROWS)
-    timed = [row.label for row in tally.standings() if row.label in tally.times and tally.times[row.label].count]
-    drawn = timed[:MOST_SERIES]
-    chart = times_chart([(label, tally.times[label]) for label in drawn]) if drawn else None
+    labels = [row.label for row in tally.standings() if row.label in tally.times and tally.times[row.label].count]
+    chart_labels = labels[:MOST_SERIES]
+    chart = times_chart([(label, tally.times[label]) for label in chart_labels]) if chart_labels else None
     return Part(
         anchor="times",
         title="Move times",
-        content={"shown": drawn, "timed": len(timed)},
+        content={"shown": chart_labels, "timed": len(labels)},
         tables=[table],
         chart=chart,
-        legend=drawn,
+        legend=chart_labels,
     )
 
 
 def _games(collected: Collected) -> Iterator[Part]:
-    document, number = embedded(collected.sample.games())
+    document, number = games_json(collected.sample.games())
     if number:
         numbers = {"shown": number, "played": collected.tally.games, "stride": collected.sample.stride}
         yield Part("games", "Games", numbers, viewer=document)

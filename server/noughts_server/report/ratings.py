@@ -12,7 +12,9 @@ from noughts_server.tables.tally import Tally
 MOST_BARS = 60
 
 
-class Rated(NamedTuple):
+class ReportRatings(NamedTuple):
+    """The ratings of a report."""
+
     table: Table
     bars: list[RatingBar]
     """Strongest first."""
@@ -20,10 +22,10 @@ class Rated(NamedTuple):
     tally: Tally
 
 
-def rated(tally: Tally) -> Rated | None:
-    """Return the fit; None if nothing can be fitted.
+def fit_ratings(tally: Tally) -> ReportRatings | None:
+    """Return the ratings of the bots; None if nothing can be fitted.
 
-    If the games cannot compare all bots, each gets two virtual draws against the pool, and a sentence says so.
+    If the games cannot compare all bots, each gets two virtual draws against the pool, and the page says so.
     """
     pairs = ((*pair, score.counts) for pair, score in tally.independent_scores.items() if pair[0] != pair[1])
     games = count_pairs(pairs, tally.labels)
@@ -47,4 +49,4 @@ def rated(tally: Tally) -> Rated | None:
     ]
     estimates = ((player.name, player.rating, player.error95) for player in ratings.players)
     bars = [RatingBar(name, rating, error) for name, rating, error in estimates if rating is not None]
-    return Rated(Table("ratings", "Ratings", columns, rows), bars[:MOST_BARS], ratings, tally)
+    return ReportRatings(Table("ratings", "Ratings", columns, rows), bars[:MOST_BARS], ratings, tally)

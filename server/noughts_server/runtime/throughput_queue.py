@@ -110,7 +110,7 @@ class ThroughputQueue:
         share.timed = playing.timed
         share.wants_turn = True
         # In games with clocks, the bots say themselves how many they can play at once.
-        if share.pace is None and settings.paced and not playing.timed:
+        if share.pace is None and settings.is_paced and not playing.timed:
             share.pace = Pace(self._clock())
         self.look()
         return self.turn_of(key)

@@ -1,4 +1,4 @@
-"""Units with the openings of their games, if the tournament has openings."""
+"""Adds the openings of their games to a tournament's units, if the tournament has openings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,28 +12,26 @@ from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
 
-# The slots of a part. A part begins when all of its openings are ready, so it is small if openings must be searched.
 _SEARCHED_PART_SLOTS = 8
 _PART_SLOTS = 256
-# The openings that are remembered, because the games of a pairing share one. In a round robin there is a whole cycle
-# between the two games of a pairing.
+"""The slots of a part. A part begins when all its openings are ready, so it is small if openings must be searched."""
 _MOST_REMEMBERED = 20_000
+"""The openings that are remembered. A pairing's games share one, and a round robin has a cycle between these games."""
 
 
 class UnitsWithOpenings:
     """Returns a tournament's units with openings, in parts as they become ready."""
 
     def __init__(
-        self, settings: TournamentSettings, conditions: GameConditions, owner_id: int, disturbs: Callable[[], bool]
+        self, settings: TournamentSettings, conditions: GameConditions, owner_id: int, others_play: Callable[[], bool]
     ) -> None:
-        """`owner_id` is the tournament's owner, because owners take turns with searches.
-
-        `disturbs` returns whether a search would disturb other games; see `compute`.
-        """
+        """Args:
+        owner_id: the tournament's owner. Owners take turns with searches of openings.
+        others_play: returns whether games of other tournaments run. Only then do searches rest; see `compute`."""
         self._openings = settings.openings
         self._conditions = conditions
         self._owner_id = owner_id
-        self._disturbs = disturbs
+        self._others_play = others_play
         self._is_searched = settings.openings.kind is OpeningsKind.BALANCED
         self._openings_of: dict[int, OpeningChoice] = {}
 
@@ -61,7 +59,7 @@ class UnitsWithOpenings:
         opening = self._openings_of.get(encounter)
         if opening is None:
             find = partial(self._find_opening, encounter)
-            opening = await compute(self._owner_id, find, self._disturbs) if self._is_searched else find()
+            opening = await compute(self._owner_id, find, self._others_play) if self._is_searched else find()
             if len(self._openings_of) >= _MOST_REMEMBERED:
                 del self._openings_of[next(iter(self._openings_of))]
             self._openings_of[encounter] = opening

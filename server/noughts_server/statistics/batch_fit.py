@@ -87,7 +87,7 @@ def fit(
         strength, covariance, advantage, advantage_variance = _fit_with_pool(games, fixed, ratings - mean)
         bound = AdvantageBound.FINITE
     else:
-        within = games.chosen(groups[games.first] == groups[games.second])
+        within = games.select(groups[games.first] == groups[games.second])
         bound = advantage_bound(within, fixed)
         problem = _Problem(within, groups, fixed, ratings - mean, moving_first=bound is AdvantageBound.FINITE)
         strength, advantage = problem.solve()

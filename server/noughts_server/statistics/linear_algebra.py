@@ -35,7 +35,7 @@ _INTEGER = ctypes.POINTER(ctypes.c_int)
 
 
 def _routine(name: str, *arguments: Any) -> Any:
-    """Return a routine of LAPACK with its arguments in the order of Fortran. A call of it releases the interpreter."""
+    """Return a routine of LAPACK whose arguments have these types. A call of it releases the interpreter."""
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
@@ -69,9 +69,11 @@ class Cholesky:
 
     def solve(self, right: _Floats) -> _Floats:
         """Return x of matrix @ x = right, which is a vector or a matrix."""
-        found = np.array(right, dtype=np.float64, order="F")
-        columns = ctypes.c_int(1 if found.ndim == 1 else found.shape[1])
+        # The routine replaces the right side by the solution.
+        solution = np.array(right, dtype=np.float64, order="F")
+        columns = ctypes.c_int(1 if solution.ndim == 1 else solution.shape[1])
         info = ctypes.c_int()
-        factor, rows = self._factor.ctypes.data, self._rows
-        _POTRS(_UPPER, rows, columns, factor, rows, found.ctypes.data, rows, info)
-        return found
+        factor = self._factor.ctypes.data
+        rows = self._rows
+        _POTRS(_UPPER, rows, columns, factor, rows, solution.ctypes.data, rows, info)
+        return solution

@@ -14,9 +14,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
-
-_DENSE = 1_000_000
-"""A table of this many pairs is never too large."""
+_SMALL_TABLE = 1_000_000
+"""A table of all pairs of players with at most this many cells is used in any case."""
 
 
 class GameResult(NamedTuple):
@@ -47,31 +46,38 @@ class RatedGames:
     def games(self) -> Floats:
         return self.wins + self.draws + self.losses
 
-    def chosen(self, rows: Booleans) -> "RatedGames":
-        """Return only those rows, with the same players."""
+    def select(self, mask: Booleans) -> "RatedGames":
+        """Return the rows for which the mask is true, with the same players."""
         return RatedGames(
             players=self.players,
-            first=self.first[rows],
-            second=self.second[rows],
-            wins=self.wins[rows],
-            draws=self.draws[rows],
-            losses=self.losses[rows],
+            first=self.first[mask],
+            second=self.second[mask],
+            wins=self.wins[mask],
+            draws=self.draws[mask],
+            losses=self.losses[mask],
         )
 
 
 def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> RatedGames:
     """Count games; include `players` even without games. Raises ValueError for a player against itself."""
-    places: dict[str, int] = {}
-    cells: dict[tuple[int, int, float], int] = {}
+    indexes: dict[str, int] = {}
+    counts: dict[tuple[int, int, float], int] = {}
+    """The number of games, by the indexes of the two players and the score."""
     for player in players:
-        places.setdefault(player, len(places))
+        indexes.setdefault(player, len(indexes))
     for game in games:
-        key = (places.setdefault(game.first, len(places)), places.setdefault(game.second, len(places)), game.score)
-        cells[key] = cells.get(key, 0) + game.times
-    table = np.array(list(cells), dtype=np.float64).reshape(-1, 3)
-    times_of = np.array(list(cells.values()), dtype=np.float64)
-    score = table[:, 2]
-    return count_columns(tuple(places), table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), score, times_of)
+        first = indexes.setdefault(game.first, len(indexes))
+        second = indexes.setdefault(game.second, len(indexes))
+        key = first, second, game.score
+        counts[key] = counts.get(key, 0) + game.times
+    table = np.array(list(counts), dtype=np.float64).reshape(-1, 3)
+    return count_columns(
+        players=tuple(indexes),
+        first=table[:, 0].astype(np.int64),
+        second=table[:, 1].astype(np.int64),
+        score=table[:, 2],
+        times=np.array(list(counts.values()), dtype=np.float64),
+    )
 
 
 def count_pairs(pairs: Iterable[tuple[str, str, Sequence[int]]], players: Iterable[str] = ()) -> RatedGames:
@@ -90,7 +96,8 @@ def count_columns(
 ) -> RatedGames:
     """Count games from columns of equal length: indexes into `players`, and the first mover's score 1, 0.5 or 0.
 
-    Raises ValueError for a player against itself, a different score, or a duplicate name.
+    A row stands for one game, or for `times` of them. Raises ValueError for a player against itself, a different score,
+    or a duplicate name.
     """
     if len(set(players)) != len(players):
         raise ValueError("got a player's name twice, expected each once")
@@ -99,22 +106,38 @@ def count_columns(
     if not np.all(np.isin(score, (0.0, 0.5, 1.0))):
         raise ValueError("got a different score, expected 1, 0.5 or 0")
     order = sorted(range(len(players)), key=players.__getitem__)
-    place = np.empty(len(players), dtype=np.int64)
-    place[order] = np.arange(len(players))
+    places = np.empty(len(players), dtype=np.int64)
+    places[order] = np.arange(len(players))
     number = max(len(players), 1)
-    keys = place[first] * number + place[second]
-    dense = number * number <= max(_DENSE, 4 * len(keys))
+    # A pair of players is one number, and pairs have the order of their names.
+    pair_of_game = places[first] * number + places[second]
     # Sorting takes longer than a table of all pairs, unless that is mostly empty.
-    rows, row = (np.arange(number * number), keys) if dense else np.unique(keys, return_inverse=True)
+    counts_all_pairs = number * number <= max(_SMALL_TABLE, 4 * len(pair_of_game))
+    if counts_all_pairs:
+        pairs = np.arange(number * number)
+        row_of_game = pair_of_game
+    else:
+        pairs, row_of_game = np.unique(pair_of_game, return_inverse=True)
 
-    def counted(value: float) -> Floats:
+    def count(value: float) -> Floats:
+        """Return the number of games with this score, for each pair."""
         has_score = score == value
         weights = None if times is None else times[has_score]
-        return np.bincount(row[has_score], weights=weights, minlength=len(rows)).astype(np.float64)
+        return np.bincount(row_of_game[has_score], weights=weights, minlength=len(pairs)).astype(np.float64)
 
-    names = tuple(players[index] for index in order)
-    wins, draws, losses = counted(1.0), counted(0.5), counted(0.0)
-    if dense:
-        rows = np.flatnonzero(wins + draws + losses)
-        wins, draws, losses = wins[rows], draws[rows], losses[rows]
-    return RatedGames(players=names, first=rows // number, second=rows % number, wins=wins, draws=draws, losses=losses)
+    wins = count(1.0)
+    draws = count(0.5)
+    losses = count(0.0)
+    if counts_all_pairs:
+        pairs = np.flatnonzero(wins + draws + losses)
+        wins = wins[pairs]
+        draws = draws[pairs]
+        losses = losses[pairs]
+    return RatedGames(
+        players=tuple(players[index] for index in order),
+        first=pairs // number,
+        second=pairs % number,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+    )

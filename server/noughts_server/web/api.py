@@ -16,7 +16,7 @@ from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.rendering import Rendering
-from noughts_server.web.unchanged import answer
+from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import TRANSPORT, address_of
 
@@ -29,7 +29,7 @@ def api_routes(upstream: Upstream, hub: Hub, rendering: Rendering) -> list[Route
     openapi_bytes = json.dumps(openapi(), indent=1).encode()
 
     async def describe(request: Request) -> Response:
-        return answer(request, openapi_bytes, JSON, _HEADERS)
+        return tagged_response(request, openapi_bytes, JSON, _HEADERS)
 
     return [
         Route(f"{PREFIX}/openapi.json", describe),
@@ -50,7 +50,7 @@ def _handler(
             def render() -> Response:
                 content = document(response)[route.within] if route.within else document(response)
                 body = csv_text(content[route.rows]).encode() if kind == CSV else json_bytes(content)
-                return answer(request, body, kind, _HEADERS | _next_page(request, content))
+                return tagged_response(request, body, kind, _HEADERS | _next_page(request, content))
 
             return await rendering.in_turn(request, route.path, render)
 

@@ -16,7 +16,7 @@ def tags_of(request: Request) -> set[str]:
     return {tag.strip().removeprefix("W/").strip('"') for tag in tags}
 
 
-def answer(request: Request, body: bytes, kind: str, headers: dict[str, str]) -> Response:
+def tagged_response(request: Request, body: bytes, kind: str, headers: dict[str, str]) -> Response:
     """Return the body with its ETag, or 304 if the browser has it. The tag is weak because answers are compressed."""
     tag = _tag(body)
     all_headers = {"etag": f'W/"{tag}"', **headers}

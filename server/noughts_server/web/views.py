@@ -21,7 +21,7 @@ from noughts_server.web.joining import join_window
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
-from noughts_server.web.unchanged import Parts, answer, part, tags_of
+from noughts_server.web.unchanged import Parts, part, tagged_response, tags_of
 from noughts_server.web.upstream import Failure
 
 HTML = "text/html"
@@ -93,7 +93,7 @@ class Views:
         def render() -> Response:
             body = self._text(request, template, failure=failure, **values)
             if all_headers["cache-control"] == "no-cache" and code == 200:
-                return answer(request, body.encode(), HTML, all_headers)
+                return tagged_response(request, body.encode(), HTML, all_headers)
             return Response(body, code, all_headers, media_type=HTML)
 
         return await self.rendering.in_turn(request, template, render)

@@ -17,7 +17,7 @@ def error_with_traceback(text: str) -> Exception:
 def test_a_repeated_failure_has_one_traceback_and_a_count(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1, 251):
-        failures.tell(f"game {number}", error_with_traceback("no"))
+        failures.log_failure(f"game {number}", error_with_traceback("no"))
     assert caplog.text.count("Traceback (most recent call last)") == 1
     messages = [record.getMessage() for record in caplog.records]
     assert messages == [
@@ -30,15 +30,15 @@ def test_a_repeated_failure_has_one_traceback_and_a_count(caplog: pytest.LogCapt
 def test_up_to_a_hundred_different_failures_are_kept_apart(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1_000):
-        failures.tell("a game", error_with_traceback(f"no {number}"))
+        failures.log_failure("a game", error_with_traceback(f"no {number}"))
     assert caplog.text.count("Traceback (most recent call last)") == 101
 
 
 def test_faults_of_a_bot_are_logged_once_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(10):
-        failures.note("timeout", f"too late in game {number}")
-        failures.note("illegal_move", f"a wrong cell in game {number}")
+        failures.log("timeout", f"too late in game {number}")
+        failures.log("illegal_move", f"a wrong cell in game {number}")
     assert [record.getMessage() for record in caplog.records] == [
         "too late in game 0",
         "a wrong cell in game 0",

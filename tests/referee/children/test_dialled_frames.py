@@ -11,7 +11,7 @@ import pytest
 
 from noughts_bots import Bot, BotRefused
 from noughts_bots.connection.run import run_async
-from noughts_bots.reference.specs import dials_in, parse_spec
+from noughts_bots.reference.specs import connects_itself, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import DialInvitation, DialledFrames
 from noughts_referee.children.running_child import ChildSettings
@@ -140,7 +140,7 @@ async def test_a_ticket_of_an_ended_process_is_refused() -> None:
 
 @pytest.mark.parametrize("text, dials", [("exec:x", False), ("exec{dial=false}:x", False), ("exec{dial=true}:x", True)])
 def test_the_option_dial_of_a_spec_is_read(text: str, dials: bool) -> None:
-    assert dials_in(parse_spec(text)) is dials
+    assert connects_itself(parse_spec(text)) is dials
 
 
 @pytest.mark.parametrize(

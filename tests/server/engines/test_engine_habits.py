@@ -266,7 +266,7 @@ async def test_logs_of_an_earlier_run_are_not_overwritten(field: Field, tmp_path
     assert (log / "000001.log").read_bytes() == before
 
 
-@pytest.mark.parametrize("callback, habits", [("moved", ""), ("_look", "think=2")])
+@pytest.mark.parametrize("callback, habits", [("receive_move", ""), ("_check_clock", "think=2")])
 async def test_an_internal_error_in_a_callback_ends_the_run(
     field: Field, monkeypatch: pytest.MonkeyPatch, callback: str, habits: str
 ) -> None:

@@ -26,17 +26,17 @@ class CountingListener:
         self.reasons: list[str] = []
         self._takes_together = together
 
-    def said(self, line: str, now: int) -> None:
+    def receive_line(self, line: str, now: int) -> None:
         self.lines += 1
 
-    def chatted(self, messages: Sequence[str], now: int) -> bool:
+    def receive_messages(self, messages: Sequence[str], now: int) -> bool:
         self.together += len(messages) * self._takes_together
         return self._takes_together
 
-    def ended(self, reason: str) -> None:
+    def receive_end(self, reason: str) -> None:
         self.reasons.append(reason)
 
-    def failed(self, error: Exception) -> None:
+    def receive_error(self, error: Exception) -> None:
         self.failures.append(error)
 
 
@@ -61,10 +61,10 @@ async def test_lines_reach_the_listener_in_order_alone_or_together() -> None:
     received: list[str] = []
 
     class Keeping(CountingListener):
-        def said(self, line: str, now: int) -> None:
+        def receive_line(self, line: str, now: int) -> None:
             received.append(line)
 
-        def chatted(self, messages: Sequence[str], now: int) -> bool:
+        def receive_messages(self, messages: Sequence[str], now: int) -> bool:
             received.extend(messages)
             return True
 

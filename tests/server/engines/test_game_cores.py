@@ -104,13 +104,13 @@ def test_games_of_an_engine_that_ponders_are_placed_by_the_scheduler(engines: li
         for game, used, asked in ((1, 0.1, 60_000_000), (2, 1.0, 100_000)):
             for process in (engines[0], pondering.pid):
                 cores.begin(game, process)
-                cores.asked(process)
+                cores.record_first_question(process)
             assert os.sched_getaffinity(pondering.pid) == {CORES[0]}
             until = processor_seconds(pondering.pid) + used
             while processor_seconds(pondering.pid) < until:
                 time.sleep(0.01)
-            cores.thought(pondering.pid, [asked])
-            cores.thought(engines[0], [asked])
+            cores.record_thoughts(pondering.pid, [asked])
+            cores.record_thoughts(engines[0], [asked])
             cores.end(game, [asked, asked])
         cores.begin(3, engines[0])
         cores.begin(3, pondering.pid)
@@ -125,9 +125,9 @@ def test_an_engine_that_prepares_itself_does_not_count_as_pondering(engines: lis
         until = processor_seconds(preparing.pid) + 1
         while processor_seconds(preparing.pid) < until:
             time.sleep(0.01)
-        cores.asked(preparing.pid)
+        cores.record_first_question(preparing.pid)
         preparing.kill()
-        cores.thought(preparing.pid, [100_000])
+        cores.record_thoughts(preparing.pid, [100_000])
         cores.end(1, [100_000])
         cores.begin(2, engines[0])
         assert os.sched_getaffinity(engines[0]) == {CORES[0]}

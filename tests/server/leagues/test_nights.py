@@ -2,7 +2,9 @@
 
 import json
 import re
+import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
@@ -46,10 +48,40 @@ PLIES = Openings(OpeningsKind.RANDOM, plies=2)
 NOW = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
 
 
-def test_the_next_night_is_today_or_tomorrow() -> None:
-    now = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
-    assert next_night("02:00", now).isoformat() == "2026-11-24T02:00:00+00:00"
-    assert next_night("01:30", now).isoformat() == "2026-11-25T01:30:00+00:00"
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine with the time zone of Berlin, by a rule that needs no time zone database."""
+    with monkeypatch.context() as environment_of_test:
+        environment_of_test.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    "now, night",
+    [
+        ("2026-11-24T01:30:00+01:00", "2026-11-24T02:00:00+01:00"),
+        ("2026-11-24T02:00:00+01:00", "2026-11-25T02:00:00+01:00"),
+        ("2026-10-24T12:00:00+02:00", "2026-10-25T02:00:00+02:00"),
+        ("2026-10-25T12:00:00+01:00", "2026-10-26T02:00:00+01:00"),
+    ],
+)
+def test_the_next_night_is_today_or_tomorrow(now: str, night: str) -> None:
+    assert next_night("02:00", datetime.fromisoformat(now)).isoformat() == night
+
+
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    "now, night",
+    [
+        ("2026-03-28T12:00:00+01:00", "2026-03-29T06:00:00+02:00"),
+        ("2026-10-24T12:00:00+02:00", "2026-10-25T06:00:00+01:00"),
+    ],
+)
+def test_a_change_of_summer_time_does_not_move_a_night(now: str, night: str) -> None:
+    assert next_night("06:00", datetime.fromisoformat(now)).isoformat() == night
 
 
 def test_a_night_is_a_rated_round_robin_as_the_course_has_it() -> None:

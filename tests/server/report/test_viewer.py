@@ -12,7 +12,7 @@ import pytest
 
 from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.report.collect import ShownGame
-from noughts_server.report.embedded import embedded
+from noughts_server.report.embedded import games_json
 from noughts_server.report.page import viewer_script
 from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.browser import chromium
@@ -42,7 +42,7 @@ def played(variant: str, draw: random.Random) -> RecordedGame:
 def test_the_board_after_each_ply_is_that_of_the_rules(variant: str, tmp_path: Path) -> None:
     board = parse_variant(variant)
     games = [played(variant, random.Random(seed)) for seed in range(4)]
-    document, number = embedded(ShownGame(place, game) for place, game in enumerate(games, start=1))
+    document, number = games_json(ShownGame(place, game) for place, game in enumerate(games, start=1))
     assert number == 4
     empty = tmp_path / "empty.html"
     empty.write_text(f"<!doctype html><title>Boards</title><script>{viewer_script()}</script>", encoding="utf-8")
@@ -86,7 +86,7 @@ def test_words_tell_times_openings_and_faults() -> None:
         times_ms=(0, 1.234, 2500),
         fault="took too long",
     )
-    document, _ = embedded([ShownGame(7, game)])
+    document, _ = games_json([ShownGame(7, game)])
     words = node(
         "const data = JSON.parse(process.argv[1]); const game = read(data, data.games[0]);"
         "console.log(JSON.stringify([0, 1, 2, 3].map((ply) => words(game, ply))));",

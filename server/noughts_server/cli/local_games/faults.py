@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noughts_bots.reference.specs import BotSpec, dials_in, unique_labels
+from noughts_bots.reference.specs import BotSpec, connects_itself, unique_labels
 from noughts_server.cli import printing
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.options.game import USUAL_VARIANT
@@ -67,7 +67,7 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
     """Return advice about the fault; empty without any."""
     if fault.reason == TOO_SLOW:
         return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
-    if spec.child_kind is None or dials_in(spec):
+    if spec.child_kind is None or connects_itself(spec):
         return ""
     variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != USUAL_VARIANT else ""
     return f"Try it alone: noughts bot check '{spec}'{variant}"

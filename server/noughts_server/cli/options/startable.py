@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from noughts_bots.gomocup.options import EngineOptions
-from noughts_bots.reference.specs import BotSpec, dials_in, shell_word, speech
+from noughts_bots.reference.specs import BotSpec, connects_itself, shell_word, speech
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
@@ -72,7 +72,7 @@ def require_startable(spec: BotSpec, locking: Locking) -> BotSpec:
 
 def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
     """Raise BotSpecError for a program that connects by itself, because nothing listens here."""
-    if dials_in(spec):
+    if connects_itself(spec):
         expected = "one that plays on its standard input and output"
         raise BotSpecError(f"bot {str(spec)!r}", "a program that connects by itself", expected, advice)
 

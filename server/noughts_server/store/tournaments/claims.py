@@ -76,7 +76,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
     encounters = tuple(schedule.encounters(missing)) if tournament.settings.openings else ()
     begun: Mapping[int, GameSoFar] = {}
-    if tournament.settings.journaled:
+    if tournament.settings.has_journal:
         begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
     return Claim(number, attempt, tuple(schedule.slots(missing)), encounters, begun)
 
@@ -185,7 +185,7 @@ def _history(
     first, last = ordinals.start, ordinals.stop - 1
     of_unit = (games.c.tournament_id == tournament.id, games.c.ordinal.between(first, last))
     stored: int = connection.execute(select(func.count()).select_from(games).where(*of_unit)).scalar_one()
-    plies = count_plies(connection, tournament.id, first, last) if tournament.settings.journaled else 0
+    plies = count_plies(connection, tournament.id, first, last) if tournament.settings.has_journal else 0
     # When a game is stored, its plies leave the journal, so games count before plies.
     if (stored, plies) > (row.games, row.plies):
         return _History(stored, plies, [], row.claimed_at)

@@ -12,26 +12,28 @@ from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.documents import Document
 from noughts_server.web.pages.listing import PAGE_SIZE
 from noughts_server.web.pages.website import Website
-from noughts_server.web.unchanged import answer
+from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure
 
 _MOST_STARTS = 500
+"""Limit of the newest tournaments whose starts are in the calendar."""
 
 
 async def tournaments_atom(website: Website, request: Request) -> Response:
+    """Return the feed of the newest tournaments."""
     upstream = website.upstream
-    newest = tournaments_pb2.ListTournamentsRequest(page_size=PAGE_SIZE)
-    tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, newest))["tournaments"]
+    list_newest = tournaments_pb2.ListTournamentsRequest(page_size=PAGE_SIZE)
+    tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, list_newest))["tournaments"]
     return await _atom(website, request, "feeds/tournaments.atom.jinja", tournaments=tournaments)
 
 
 async def tests_atom(website: Website, request: Request) -> Response:
+    """Return the feed of the newest finished tests."""
     upstream = website.upstream
-    decided = tests_pb2.ListTestsRequest(page_size=PAGE_SIZE, state=tournaments_pb2.TOURNAMENT_STATE_FINISHED)
-    tests = (await upstream.ask(upstream.tests.ListTests, decided))["tests"]
-    return await _atom(
-        website, request, "feeds/tests.atom.jinja", tests=[test for test in tests if test["tournament"]["sprt"]]
-    )
+    list_finished = tests_pb2.ListTestsRequest(page_size=PAGE_SIZE, state=tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+    finished_tests = (await upstream.ask(upstream.tests.ListTests, list_finished))["tests"]
+    tests = [test for test in finished_tests if test["tournament"]["sprt"]]
+    return await _atom(website, request, "feeds/tests.atom.jinja", tests=tests)
 
 
 async def _atom(website: Website, request: Request, template: str, **values: Any) -> Response:
@@ -40,13 +42,15 @@ async def _atom(website: Website, request: Request, template: str, **values: Any
 
 
 async def tournaments_calendar(website: Website, request: Request) -> Response:
+    """Return the calendar with the starts of all tournaments."""
     upstream = website.upstream
-    newest = tournaments_pb2.ListTournamentsRequest(page_size=_MOST_STARTS)
-    tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, newest))["tournaments"]
+    list_newest = tournaments_pb2.ListTournamentsRequest(page_size=_MOST_STARTS)
+    tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, list_newest))["tournaments"]
     return await _calendar(website, request, "Starts of tournaments", tournaments)
 
 
 async def tournament_calendar(website: Website, request: Request) -> Response:
+    """Return the calendar with the start of one tournament."""
     upstream = website.upstream
     name = tournament_name(request.path_params["tournament"])
     get_tournament = tournaments_pb2.GetTournamentRequest(name=name)
@@ -58,4 +62,4 @@ async def tournament_calendar(website: Website, request: Request) -> Response:
 
 async def _calendar(website: Website, request: Request, title: str, tournaments: list[Document]) -> Response:
     text = await website.views.text(request, "feeds/calendar.ics.jinja", title=title, tournaments=tournaments)
-    return answer(request, calendar_file(text), "text/calendar; charset=utf-8", {"cache-control": "no-cache"})
+    return tagged_response(request, calendar_file(text), "text/calendar; charset=utf-8", {"cache-control": "no-cache"})

@@ -11,7 +11,7 @@ from noughts_server.web.forms import LARGEST_NUMBER, whole_number
 from noughts_server.web.known_game import known_game, tournaments_of
 from noughts_server.web.pages.website import Website
 from noughts_server.web.signin import visitor_of
-from noughts_server.web.unchanged import answer
+from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
 
@@ -64,14 +64,14 @@ async def empty_board(website: Website, request: Request) -> Response:
 
     def draw() -> Response:
         drawn = board_svg({"board": board, "moves": cells}, 0, labels=labels, whole=whole, live=True)
-        return answer(request, drawn.encode(), HTML, {"cache-control": "no-cache"})
+        return tagged_response(request, drawn.encode(), HTML, {"cache-control": "no-cache"})
 
     return await website.views.rendering.in_turn(request, "board", draw)
 
 
 def _picture(request: Request, game: Document, body: bytes, kind: str) -> Response:
     caching = _A_DAY if game["state"] == "ended" else "no-cache"
-    return answer(request, body, kind, {"cache-control": caching, **PICTURE})
+    return tagged_response(request, body, kind, {"cache-control": caching, **PICTURE})
 
 
 async def _game_with_board(website: Website, request: Request) -> tuple[Document, int]:

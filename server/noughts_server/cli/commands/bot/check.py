@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from noughts_bots.reference.specs import dials_in, parse_spec
+from noughts_bots.reference.specs import connects_itself, parse_spec
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.check_report import check_as_junit, check_as_lines, check_as_markdown
@@ -138,7 +138,7 @@ def check(
 
     async def check_all() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, printing.note) as launcher, AsyncExitStack() as stack:
-            invite = await stack.enter_async_context(inviting()) if dials_in(parsed) else None
+            invite = await stack.enter_async_context(inviting()) if connects_itself(parsed) else None
             show_progress = stack.enter_context(counting("Checking"))
             [declared] = await declared_by_each([parsed], launcher, times) if chosen_variant is None else [()]
             plan = ConformancePlan(
