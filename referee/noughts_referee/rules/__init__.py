@@ -30,6 +30,7 @@ from noughts_referee.rules.outcome import FAULTS as FAULTS
 from noughts_referee.rules.outcome import FORFEITS as FORFEITS
 from noughts_referee.rules.outcome import GONE as GONE
 from noughts_referee.rules.outcome import ON_THE_BOARD as ON_THE_BOARD
+from noughts_referee.rules.outcome import OUTLIVED as OUTLIVED
 from noughts_referee.rules.outcome import VOID as VOID
 from noughts_referee.rules.outcome import Outcome as Outcome
 from noughts_referee.rules.outcome import Result as Result

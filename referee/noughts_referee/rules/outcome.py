@@ -84,6 +84,9 @@ GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
 FORFEITS = frozenset(_DEEDS)
 """Terminations in which the loser lost through its own action and not on the board."""
 
+OUTLIVED = FORFEITS - GONE
+"""Terminations by a fault after which the loser can continue with its other games."""
+
 FAULTS = FORFEITS - {Termination.RESIGNED}
 """Terminations in which the loser did something that a player must not do."""
 

@@ -22,6 +22,7 @@ from noughts_referee.referee import Referee
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.core.errors import InvalidArgument, LimitReached, NoughtsError
 from noughts_server.core.limits import Limits
+from noughts_server.hosting.fault_notes import FaultNotes
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, Program, examine_and_place, open_for_passage, program_folder
@@ -158,6 +159,7 @@ class SubmittedBots:
         """The running bots, by key of the bot version."""
         self._disabled: set[int] = set()
         self._time = ProcessorTime(host.store, host.limits)
+        self._notes = FaultNotes(host.store)
         self._news = asyncio.Event()
         self._checked = asyncio.Event()
         """Set at the end of the next check. Each check has its own event."""
@@ -206,6 +208,8 @@ class SubmittedBots:
                             due = loop.time() + await self._read()
                         elif not self._time.is_saved:
                             await self._time.try_to_save()
+                        if not self._notes.are_saved:
+                            await self._notes.try_to_save(self._stderr_of)
                         was_leading = leads
                         if not leads:
                             self._needed = []
@@ -218,11 +222,17 @@ class SubmittedBots:
                 checked.set()
                 self._checked.set()
                 await self._time.try_to_save()
+                await self._notes.try_to_save(self._stderr_of)
 
     def playing(self) -> list[Submission]:
         return [playing.submission for playing in self._playing.values()]
 
+    def _stderr_of(self, version: int) -> str:
+        playing = self._playing.get(version)
+        return playing.process.stderr if playing is not None and playing.process is not None else ""
+
     def _committed(self, report: CommitReport) -> None:
+        self._notes.note_commit(report)
         if any(progress.finished or progress.withdrawn for progress in report.progress):
             self._news.set()
 
@@ -318,6 +328,7 @@ class SubmittedBots:
         def note_fault(fault: Fault) -> None:
             output = fault.death.stderr[-_MOST_OUTPUT:].strip()
             logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=output)
+            self._notes.note_end(submission.bot_version_id, fault)
             if fault.disabled:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 

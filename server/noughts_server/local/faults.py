@@ -6,12 +6,12 @@ from dataclasses import replace
 from noughts_bots.reference.specs import unique_labels
 from noughts_referee.children.child_player import Fault
 from noughts_referee.game import LostGame
-from noughts_referee.rules import FORFEITS, GONE, Termination, parse_variant
+from noughts_referee.rules import OUTLIVED, Termination, parse_variant
 from noughts_referee.work_units import FinishedGame
 from noughts_server.local.plan import FaultyGame, LocalFault, LocalPlan
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.store.games.notes import GameNote, add_faults, add_notes
+from noughts_server.store.games.notes import GameNote, add_faults, add_notes, notes_of_process, output_until
 from noughts_server.store.games.results import CommitReport
 
 # Limit for one bot: a bot that crashes in each of a million games usually has the same reason.
@@ -23,8 +23,6 @@ _MOST_REASONS = 20
 _OTHER_REASONS = "failed in other ways"
 # The most games whose reasons are added after the games were stored.
 _MOST_AFTERWARDS = 100_000
-# The ends of games by a fault after which the bot continued.
-_OUTLIVED = FORFEITS - GONE
 
 
 class LocalFaults:
@@ -93,7 +91,7 @@ class LocalFaults:
         """Count faults in games after which the bot continued. A resignation is not a fault and has no reason."""
         for game in report.games:
             # Almost all games end without a fault.
-            if game.fault and game.termination in _OUTLIVED:
+            if game.fault and game.termination in OUTLIVED:
                 self._lost(game)
 
     def _lost(self, game: FinishedGame) -> None:
@@ -118,7 +116,7 @@ class LocalFaults:
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
             stderr = self._stderr_of(label) or ""  # the text can have 64 KB
         self._found[label, known.reason] = replace(
-            known, times=known.times + 1, stderr=known.stderr or _up_to(stderr, game.fault)
+            known, times=known.times + 1, stderr=known.stderr or output_until(stderr, game.fault)
         )
         if stderr:
             self._add_notes(label, lost_games, game.fault, f"it {game.fault}\n{stderr}")
@@ -163,15 +161,4 @@ class LocalFaults:
 
     def _add_notes(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])
-        for index, game in enumerate(games[: max(0, _MOST_NOTES - len(notes))]):
-            # The output is the same for all games of this process, so only the first note has it.
-            note_text = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
-            notes.append(GameNote(game.tournament, game.ordinal, game.side, note_text))
-
-
-def _up_to(stderr: str, fault: str) -> str:
-    """Return the text up to the line that names the exception, if there is one; later lines concern other games."""
-    reason = fault.removeprefix("resigned: ")
-    at = stderr.find(reason) if reason else -1
-    end = stderr.find("\n", at)
-    return stderr if at < 0 or end < 0 else stderr[: end + 1]
+        notes += notes_of_process(games[: max(0, _MOST_NOTES - len(notes))], reason, text)

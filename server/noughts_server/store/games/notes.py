@@ -1,10 +1,13 @@
 """Notes on games: details of a side that failed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
+from noughts_referee.game import LostGame
+from noughts_referee.rules import GONE
+from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import bots, entries, entries_with_bots, game_notes, games
 from noughts_server.store.tournaments.tournaments import get_tournament
 
@@ -23,6 +26,49 @@ class GameNote(NamedTuple):
     side: int
     """0: the first mover, 1: the second."""
     text: str
+
+
+def notes_of_process(games: Sequence[LostGame], reason: str, text: str) -> list[GameNote]:
+    """Return the notes on games that were lost together by the end of a process.
+
+    What the process wrote is the same for all games, so only the first note has the whole text.
+    """
+    return [
+        GameNote(
+            game.tournament,
+            game.ordinal,
+            game.side,
+            text if number == 0 else f"it {reason}; more with game {games[0].ordinal}",
+        )
+        for number, game in enumerate(games)
+    ]
+
+
+def output_until(stderr: str, fault: str) -> str:
+    """Return the text up to the line that names the exception, if there is one; later lines concern other games."""
+    reason = fault.removeprefix("resigned: ")
+    at = stderr.find(reason) if reason else -1
+    end = stderr.find("\n", at)
+    return stderr if at < 0 or end < 0 else stderr[: end + 1]
+
+
+def losing_versions(connection: Connection, games: Iterable[FinishedGame]) -> list[int | None]:
+    """Return the key of the bot version that lost each of these games; None if it is not known."""
+    column = entries.c
+    versions: list[int | None] = []
+    for game in games:
+        loser = game.second if game.outcome.loser else game.first
+        of_loser = column.tournament_id == game.tournament, column.number == loser
+        versions.append(connection.execute(select(column.bot_version_id).where(*of_loser)).scalar())
+    return versions
+
+
+def has_crashed(connection: Connection, note: GameNote) -> bool:
+    """Return whether the game of the note is stored as lost by the end of a process."""
+    column = games.c
+    of_game = column.tournament_id == note.tournament, column.ordinal == note.ordinal
+    termination = connection.execute(select(column.termination).where(*of_game)).scalar()
+    return termination is not None and termination in GONE
 
 
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:

@@ -1,7 +1,7 @@
 """The page of a game, the same for frames on other sites, and its board as a picture."""
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import board_svg, picture
@@ -29,6 +29,18 @@ async def embedded_game(website: Website, request: Request) -> Response:
     """Return the game's board alone, which other sites may show in a frame."""
     game = await _game_with_players(website, request)
     return await website.views.page(request, "games/embed.html.jinja", headers=FRAMED, **game)
+
+
+async def note_as_text(website: Website, request: Request) -> Response:
+    """Return what a bot wrote to stderr in the game, for its owner and the organiser. Raises Failure."""
+    values = await _game_of(website, request)
+    side = request.path_params["side"]
+    for note in values["notes"]:
+        if note["side"] == side:
+            number, tournament = request.path_params["number"], request.path_params["tournament"]
+            file = f'attachment; filename="{tournament}-{number}-{side}.txt"'
+            return PlainTextResponse(note["text"], headers={"content-disposition": file, "cache-control": "no-store"})
+    raise Failure(404, f"You can read nothing of the {side} bot here: sign in as its owner or as the organiser.")
 
 
 async def board_as_svg(website: Website, request: Request) -> Response:
