@@ -39,12 +39,11 @@ from tests.support.databases import (
     url_of,
 )
 from tests.support.namespaces import enter
+from tests.support.patience import PATIENCE
 
 Returned = TypeVar("Returned")
 
 NATS_SERVER = str(Path(sysconfig.get_path("scripts")) / "nats-server")
-PATIENCE = 60.0
-"""Seconds after which something that must come has failed to."""
 _LOOK = 0.05
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,

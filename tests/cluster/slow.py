@@ -16,8 +16,9 @@ import grpc.aio
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
 from tests.chaos.child_processes import Forked
-from tests.cluster.cluster import PATIENCE, Cluster, running_cluster
+from tests.cluster.cluster import Cluster, running_cluster
 from tests.support.databases import rows_of
+from tests.support.patience import PATIENCE
 
 STOPPED_SECONDS = 8.0
 BUSY_STANDSTILL_SECONDS = 120.0

@@ -12,6 +12,7 @@ from tests.cluster.cluster import Cluster, distant_addresses, running_cluster
 from tests.cluster.troubles import MOST_SECONDS
 from tests.support.databases import rows_of
 from tests.support.namespaces import another_host
+from tests.support.patience import PATIENCE
 
 
 @pytest.mark.timeout(200)
@@ -40,7 +41,7 @@ async def test_games_of_a_disconnected_referee_move_to_another() -> None:
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if condition():
                 return

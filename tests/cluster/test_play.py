@@ -43,6 +43,7 @@ from tests.support.client import bearer
 from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
 from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.patience import PATIENCE
 from tests.support.processes import environment, first_line, run_here, run_noughts, started
 
 
@@ -122,7 +123,7 @@ async def _at_rest(cluster: Cluster) -> int:
 
 
 async def _all_over(observers: list[Any]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if all(each.over for each in observers):
                 return
@@ -159,12 +160,12 @@ async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
         await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"])
         for attempt in (1, 2, 3):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while rows_of(cluster.database, attempts)[0][0] < attempt:  # noqa: ASYNC110  # others tell nobody
                     await asyncio.sleep(0.05)
             assert (await here.ask("Pause", "cup", now=True)).state == TOURNAMENT_STATE_PAUSED
             assert (await there.ask("Start", "cup")).state == TOURNAMENT_STATE_RUNNING
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (await here.status.GetStatus(status_pb2.GetStatusRequest())).games_in_flight:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         # The end of the block stops the bots first: the referee must not wait until they have lost these games.
@@ -250,7 +251,7 @@ async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone
         await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"], repeat=tournaments_pb2.REPEAT_WEEKLY)
         change(cluster.database, "UPDATE leagues SET interval_ms = 2000")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             for number in (2, 3, 4):
                 finished = f"SELECT count(*) FROM tournaments WHERE slug = 'cup-{number}' AND state = 4"
                 while not rows_of(cluster.database, finished)[0][0]:  # noqa: ASYNC110  # others play
@@ -406,7 +407,7 @@ async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off()
 async def _wait_for_more_games(cluster: Cluster) -> None:
     """Wait until games are stored again."""
     before = cluster.stored()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if cluster.stored() > before:
                 return
@@ -452,7 +453,7 @@ async def test_all_clients_use_the_next_address_after_a_kill() -> None:
 
 
 def _page(address: str) -> bytes:
-    with urlopen(address, timeout=30) as answer:
+    with urlopen(address, timeout=PATIENCE) as answer:
         page: bytes = answer.read()
     return page
 
@@ -461,7 +462,7 @@ async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> No
     async with running_cluster(servers=1, referees=1) as cluster:
         bot, news = Checking(cluster.database), asyncio.Queue[SessionEvent]()
         login = Login(cluster.addresses[str(cluster.servers[0].said)], cluster.tokens["ada"], "amy")
-        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
             playing = tasks.create_task(play(bot, login, news.put_nowait))
             cluster.start_bots(["ben"])
             await cluster.wait_until_online(["amy", "ben"])
@@ -478,7 +479,7 @@ async def test_status_of_each_server_lists_the_bots_of_all_servers() -> None:
     async with running_cluster(servers=2, referees=1) as cluster:
         cluster.start_bots(names)
         await cluster.wait_until_online(names)
-        async with clients_of_servers(cluster) as servers, asyncio.timeout(60):
+        async with clients_of_servers(cluster) as servers, asyncio.timeout(PATIENCE):
             for server in servers:
                 found: list[str] = []
                 while found != [f"bots/{name}/versions/1" for name in names]:

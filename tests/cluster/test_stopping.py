@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.cluster.cluster import running_cluster
+from tests.support.patience import PATIENCE
 from tests.support.postgresql import server
 
 
@@ -14,7 +15,7 @@ async def test_nodes_end_by_sigterm_while_postgresql_is_frozen() -> None:
         cluster.start_bots(["amy", "ben"], "Unhurried")
         await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"], games_per_pair=100_000)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not cluster.stored():  # noqa: ASYNC110  # other processes tell nobody
                 await asyncio.sleep(0.05)
         nodes = (*cluster.referees, *cluster.servers)

@@ -12,12 +12,13 @@ import pytest
 
 from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import status_pb2, status_pb2_grpc
+from tests.support.patience import PATIENCE
 
 
 def grpc_message(address: str) -> str:
     """Return the message of gRPC about a call to that address."""
     with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as failed:
-        status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest(), timeout=20)
+        status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest(), timeout=PATIENCE)
     return str(failed.value.details())
 
 

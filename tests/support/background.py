@@ -12,10 +12,9 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
+from tests.support.patience import PATIENCE
 
 Entered = TypeVar("Entered")
-PATIENCE = 90.0
-"""Seconds after which something that should begin or end has failed to."""
 
 
 @contextmanager

@@ -45,6 +45,7 @@ from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.people.webhooks import Webhook, create_webhook
 from tests.support.arena import NOW
 from tests.support.databases import make_database
+from tests.support.patience import PATIENCE
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
@@ -184,7 +185,7 @@ class Client:
 
     async def until(self, condition: Callable[[tournaments_pb2.Tournament], bool]) -> tournaments_pb2.Tournament:
         """The tournament `cup` as soon as the condition holds."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 tournament = await self.get()
                 if condition(tournament):
@@ -193,7 +194,7 @@ class Client:
 
     async def at_rest(self) -> int:
         """Wait until no game of `cup` runs, and return the number of its stored games."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 if not self.server.referee.in_flight():
                     await self.server.recorder.flush()

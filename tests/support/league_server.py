@@ -16,14 +16,12 @@ from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, games_pb2, games_pb2_grpc,
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
+from tests.support.patience import PATIENCE
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
     from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
-
-PATIENCE = 90.0
-"""Seconds after which a test that waits for something has failed."""
 
 
 class LeagueServer:

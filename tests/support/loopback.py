@@ -20,12 +20,11 @@ from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import FinishedGame
 from tests.support.games import Question
 from tests.support.leaping_loop import loop_microseconds
+from tests.support.patience import PATIENCE
 
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
 TOKEN = "let-me-in"
-PATIENCE = 90.0
-"""Seconds after which a test that waits for something has failed."""
 
 Move = tuple[int, int, int]
 """Game, ply, cell."""

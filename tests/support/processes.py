@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from typer.testing import Result
 
 from tests.support.command_line import invoke
+from tests.support.patience import PATIENCE
 from tests.support.tools import run
 
 PROGRAM = (sys.executable, "-m", "noughts_server.cli")
@@ -121,7 +122,7 @@ def first_line(process: "subprocess.Popen[str]") -> str:
 
 def exit_code_and_errors(process: "subprocess.Popen[str]") -> tuple[int, str]:
     """Wait until a process that was asked to stop has ended, and return its exit code and stderr."""
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, errors
 
 

@@ -21,12 +21,11 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.serving import running_site
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 
 _BLOCKS = "caption|dd|div|dl|dt|form|h[1-4]|li|ol|option|p|section|table|tbody|td|th|thead|tr|ul"
 _BREAKS_AT_BLOCKS = re.compile(rf"\s*\n\s*(?=</?(?:{_BLOCKS})\b)|(</?(?:{_BLOCKS})\b[^>]*>)\s*\n\s*")
-PATIENCE = 60.0
-"""Seconds after which a test that waits for something has failed."""
 
 
 class Answer(NamedTuple):

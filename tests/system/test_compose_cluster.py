@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster.cluster import NATS_SERVER
 from tests.support.databases import POSTGRESQL, databases_of, make_database
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, run_noughts, started
 
 from .compose import CLUSTER_SERVICES, SERVICES, Host
@@ -46,7 +47,7 @@ def _port(host: Host, port: str) -> str:
 
 def _healthy(url: str) -> bool:
     try:
-        with urlopen(url, timeout=5) as answer:  # it is the file's
+        with urlopen(url, timeout=PATIENCE) as answer:  # it is the file's
             return bool(answer.status == 200)
     except OSError:
         return False

@@ -15,6 +15,7 @@ from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.nights import play_night
 from noughts_server.openings.settings import Openings
 from tests.support.authority import Authority
+from tests.support.patience import PATIENCE
 from tests.support.processes import environment, eventually, first_line, json_of, run_here, run_noughts, started
 
 NOW = datetime(2026, 11, 24, 2, tzinfo=UTC)
@@ -178,7 +179,7 @@ def test_a_site_beyond_this_machine_lets_people_sign_in_behind_https(tmp_path: P
 
 def _read(address: str) -> str:
     try:
-        with urlopen(address, timeout=10) as page:
+        with urlopen(address, timeout=PATIENCE) as page:
             return str(page.read(), "utf-8")
     except OSError:
         return ""

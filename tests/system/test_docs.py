@@ -28,7 +28,8 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.version import software_version
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from tests.support.league_server import PATIENCE, LeagueServer, league_server_at
+from tests.support.league_server import LeagueServer, league_server_at
+from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import (
     environment,
     eventually,
@@ -89,7 +90,7 @@ def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> 
 
 def _unstored(metrics: str) -> float:
     """Return the server's number of finished games that are not stored yet."""
-    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=PATIENCE) as answer:
         page = answer.read().decode()
     return float(re.findall(r"(?m)^noughts_recorder_backlog (\S+)$", page)[0])
 

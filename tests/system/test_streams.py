@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.support.background import server_in_thread
+from tests.support.patience import PATIENCE
 from tests.support.processes import (
     PROGRAM,
     environment,
@@ -76,7 +77,7 @@ def test_serve_works_with_a_closed_stream(tmp_path: Path, redirection: str) -> N
     line = "serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --format json"
     with started(line.split(), environment(XDG_DATA_HOME=str(tmp_path)), program) as process:
         site = json.loads(first_line(process))["web"]
-        with urlopen(site, timeout=60) as page:
+        with urlopen(site, timeout=PATIENCE) as page:
             assert page.status == 200
         process.terminate()
         code, errors = exit_code_and_errors(process)

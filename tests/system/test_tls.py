@@ -16,6 +16,7 @@ import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
 from tests.support.authority import Authority
+from tests.support.patience import PATIENCE
 from tests.support.processes import (
     environment,
     eventually,
@@ -124,7 +125,7 @@ def test_each_address_needs_a_certificate_for_its_own_name(
         ca = ["--server", server, "--tls-ca", str(authority.certificate), "--format", "json"]
         assert json.loads(run_here(["status", "--once", *ca], data).stdout)["address"] == f"127.0.0.1:{ports[1]}"
         with started(["bot", "run", "random", *ca], {**data, "NOUGHTS_TOKEN": "nou_none"}) as bot:
-            _, errors = bot.communicate(timeout=30)
+            _, errors = bot.communicate(timeout=PATIENCE)
     assert "the server refused the bot" in errors
 
 
@@ -243,10 +244,10 @@ def test_all_services_work_with_certificates_of_both_sides(
         assert json.loads(run_here(["watch", "cup", "--format", "json"], env).stdout.splitlines()[-1])
         assert json_of("health", env)["status"] == "serving"
         for path in ("/", "/tournaments/cup", "/api/v1/tournaments"):
-            with urlopen(f"{site}{path}", timeout=30) as page:
+            with urlopen(f"{site}{path}", timeout=PATIENCE) as page:
                 assert b"cup" in page.read(), path
         form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"})
-        with urlopen(f"{site}/play", form.encode(), timeout=30) as table:
+        with urlopen(f"{site}/play", form.encode(), timeout=PATIENCE) as table:
             assert "/play/" in table.url
 
 
@@ -326,7 +327,7 @@ def test_serve_with_tls_tells_clients_the_options_and_starts_no_website(
     with started(line, data) as process:
         address = first_line(process).split()[-1]
         process.terminate()
-        shown, said = process.communicate(timeout=30)
+        shown, said = process.communicate(timeout=PATIENCE)
     assert f"noughts bot run minimax --name mybot --server {address} --tls-ca CA.pem" in shown
     assert "If clients trust it anyway, write --tls instead." in shown
     assert "No website: `serve` starts one only without TLS." in said

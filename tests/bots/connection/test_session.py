@@ -32,16 +32,8 @@ from tests.bots.random_bots import (
     work_hard,
 )
 from tests.support.games import conditions, unit
-from tests.support.loopback import (
-    PATIENCE,
-    Loopback,
-    PlayContext,
-    link_to,
-    loopback,
-    raw_bot,
-    scripted_server,
-    wait_until,
-)
+from tests.support.loopback import Loopback, PlayContext, link_to, loopback, raw_bot, scripted_server, wait_until
+from tests.support.patience import PATIENCE
 
 KINDS: list[type[Bot]] = [RandomBot, SlowRandomBot, AsyncRandomBot, BatchRandomBot, ArrayRandomBot]
 

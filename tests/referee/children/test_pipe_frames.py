@@ -12,6 +12,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import MOST_UNASKED
 from noughts_referee.children.pipe_frames import KEPT_BYTES, PipeFrames, Tail
 from noughts_referee.monotonic import Now, microseconds
+from tests.support.patience import PATIENCE
 
 MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]))
 
@@ -177,7 +178,7 @@ async def test_large_answers_to_questions_are_read_at_once() -> None:
     move = pb.PlayRequest(
         moves=pb.Moves(game=[1] * 8, ply=[0] * 8, cell=[4] * 8, commented=[0], comment=["x" * 60_000])
     )
-    async with asyncio.timeout(60):  # with waits, these take 250 s in all
+    async with asyncio.timeout(PATIENCE):  # with waits, these take 250 s in all
         for _ in range(200):
             os.write(pipes.output, packed(move.SerializeToString()))
             assert await pipes.frames.read() == move

@@ -19,6 +19,7 @@ from noughts_bots.connection.event_loop import run_loop
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.running_child import ended_with
 from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line
+from tests.support.patience import PATIENCE
 
 LOOK = """
 import json, os, sys
@@ -139,7 +140,7 @@ asyncio.run(main())
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     with suppress(psutil.NoSuchProcess):
-        psutil.Process(int(ended.stdout)).wait(timeout=20)
+        psutil.Process(int(ended.stdout)).wait(timeout=PATIENCE)
 
 
 def test_plugins_are_played_by_their_host() -> None:

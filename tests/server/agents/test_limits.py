@@ -23,6 +23,7 @@ from noughts_server.cli.options.server import HINTS
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.upstream import GUEST, Upstream
 from tests.support.agents import Agent, ToolFailed, agent_over_http, tools_over_http
+from tests.support.patience import PATIENCE
 
 PROXY = "127.0.0.1"
 SLOW = 70
@@ -84,7 +85,7 @@ async def test_long_bodies_of_one_owner_are_limited(server: ServerUnderTest) -> 
     token = {"authorization": f"Bearer {server.token('ada', 'submit')}"}
     upstream = Upstream(server.address, Dialling(), HINTS)
     transport = httpx2.ASGITransport(CompleteBodies(slow, Backend(upstream, explain)))
-    async with asyncio.timeout(60), httpx2.AsyncClient(transport=transport, base_url="http://here") as http:
+    async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(transport=transport, base_url="http://here") as http:
         async with asyncio.TaskGroup() as tasks:
             posts = [tasks.create_task(http.post("/", json=LONG, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)]
             await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)

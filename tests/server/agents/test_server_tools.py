@@ -11,6 +11,7 @@ import pytest
 from noughts_server.testing import ServerUnderTest
 from tests.support.agents import Agent, ToolFailed, agent_over_http, agent_over_pipes
 from tests.support.background import bots_online
+from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
 READING: dict[str, dict[str, Any]] = {
@@ -43,7 +44,7 @@ async def cup(agent: Agent) -> str:
 
 async def judged(agent: Agent) -> None:
     """Return when the server has judged all games, which it does after they are over."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             rows = (await agent.call("get_leaderboard", variant="tictactoe", time_class="untimed"))["rows"]
             if all(row["judged_games"] == row["games"] for row in rows):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_pat
     with start(f"serve --config {config}") as process:
         assert json.loads(process.stdout.readline())["web"] is None
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
     assert (tmp_path / "of_file.db").exists()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, environment, run_here
 
 BOTS = """
@@ -94,7 +95,7 @@ class UserFolder:
                 yield
             finally:
                 server.terminate()
-                server.communicate(timeout=60)
+                server.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -306,7 +307,7 @@ def test_people_at_a_server_read_names_of_cells_and_why_a_game_was_lost(folder_o
                 running.stdout.readline()
                 folder_of_user.run(f"challenge bot:{name} --with first-free --games 2 --variant gomoku")
                 running.terminate()
-                _, complained = running.communicate(timeout=30)
+                _, complained = running.communicate(timeout=PATIENCE)
             if kind == "Raises":
                 assert complained.count("Traceback (most recent call last)") == 1
                 assert "(gomoku), after [" in complained
@@ -345,5 +346,5 @@ def test_a_program_in_python_reads_on_its_own_terminal_what_it_did(folder_of_use
             process.stderr.readline()
             folder_of_user.run("challenge bot:mine --with first-free --games 2")
             process.terminate()
-            complained = process.communicate(timeout=30)[1]
+            complained = process.communicate(timeout=PATIENCE)[1]
     assert "it placed a stone on a3 (cell 0), which is occupied" in complained

@@ -28,6 +28,7 @@ from noughts_server.store.games.results import CommitReport, TournamentProgress
 from tests.cluster.cluster import Nats
 from tests.support.authority import Authority
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.processes
 
@@ -53,7 +54,7 @@ async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> l
     """Return the messages that others receive when one is published here, once each has received it."""
     got: list[Any] = []
     subscriptions = [other.subscribe(subject, got.append) for other in others]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(got) < len(others):
             # Subscriptions take a moment to reach the server: what is published before is not for them.
             bus.publish(subject, message)
@@ -154,7 +155,7 @@ async def test_nodes_synchronise_after_too_many_messages_waited(nats: Nats, monk
         assert (here.lost, synchronised.is_set()) == (0, False)
         for number in range(11):
             here.publish(CHANGED, number)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await synchronised.wait()
         assert here.lost == 1
 

@@ -17,8 +17,7 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 from tests.support.databases import make_database
-
-PATIENCE = 20.0
+from tests.support.patience import PATIENCE
 
 
 async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

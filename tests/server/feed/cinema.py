@@ -22,6 +22,7 @@ from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from tests.support.client import Client
 from tests.support.databases import make_database
+from tests.support.patience import PATIENCE
 
 GAME = "tournaments/cup/games/1"
 CUP = "tournaments/cup"
@@ -50,7 +51,7 @@ class Watcher:
 
     async def read(self) -> pb.WatchResponse | None:
         """Read the next message and apply it to the view; None at the end. Increments must have no gap."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             message: Any = await self.call.read()
         if message is grpc.aio.EOF:
             return None

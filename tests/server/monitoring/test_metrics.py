@@ -31,6 +31,7 @@ from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
+from tests.support.patience import PATIENCE
 
 if TYPE_CHECKING:
     from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
@@ -45,7 +46,7 @@ async def scraped(address: str) -> Samples:
     """Every sample by its name and its labels' values, read as Prometheus reads it."""
 
     def get() -> str:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE) as answer:
             text: str = answer.read().decode()
             return text
 
@@ -101,7 +102,7 @@ async def playing(tmp_path: Path) -> AsyncIterator[Playing]:
             stub: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
 
             async def status() -> status_pb2.GetStatusResponse:
-                return await stub.GetStatus(status_pb2.GetStatusRequest(), timeout=10)
+                return await stub.GetStatus(status_pb2.GetStatusRequest(), timeout=PATIENCE)
 
             assert server.metrics_address is not None
             yield Playing(server, status, partial(scraped, server.metrics_address), play_cup)
@@ -241,7 +242,7 @@ async def test_callers_who_say_nothing_do_not_keep_others_from_reading(playing: 
     assert await silent[-1][0].read() == b""  # only eight are waited for
     for _, writer in silent:
         writer.close()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 await playing.metrics()
@@ -267,7 +268,7 @@ async def test_callers_who_say_little_at_a_time_do_not_either(
 
     async with asyncio.TaskGroup() as tasks:
         drips = [tasks.create_task(drip(writer)) for _, writer in slow]
-        async with asyncio.timeout(30):  # without a limit they stay for ever
+        async with asyncio.timeout(PATIENCE):  # without a limit they stay for ever
             for reader, _ in slow:
                 with contextlib.suppress(ConnectionError):
                     assert await reader.read(1) == b""

@@ -13,6 +13,7 @@ from noughts_server.runtime.absences import Absences
 from noughts_server.server import Server
 from tests.support.client import Client, bearer, client_of, hello
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 
@@ -51,7 +52,7 @@ async def check_absences(absences: Absences, count: int) -> None:
 
 
 async def finished_cup(client: Client) -> tournaments_pb2.Tournament:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         return await client.until(lambda tournament: tournament.state == FINISHED)
 
 

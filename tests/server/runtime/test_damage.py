@@ -18,6 +18,7 @@ from noughts_server.settings import ServerSettings
 from noughts_server.store.games.results import CommitReport
 from tests.support.arena import open_arena
 from tests.support.damage import damage_last_games
+from tests.support.patience import PATIENCE
 
 GAMES, STORED = 600, 500
 
@@ -64,7 +65,7 @@ async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> N
                 )
                 for name in ("ada", "bob")
             ]
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while server.counters.games < 20:  # noqa: ASYNC110  # nothing tells when
                     await asyncio.sleep(0.02)
             async with grpc.aio.insecure_channel(server.address) as channel:

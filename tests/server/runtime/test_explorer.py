@@ -17,6 +17,7 @@ from noughts_server.runtime.explorer import exploring
 from noughts_server.store.games.explorer import count_unexplored
 from tests.support.arena import Arena, open_arena
 from tests.support.client import Client, client_of, refusal_of
+from tests.support.patience import PATIENCE
 
 
 async def opening_moves(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMovesResponse:
@@ -77,7 +78,7 @@ async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_p
     async with open_arena(path) as arena:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            async with asyncio.timeout(30), running(exploring(arena.store, lambda: 1, lambda: True)):
+            async with asyncio.timeout(PATIENCE), running(exploring(arena.store, lambda: 1, lambda: True)):
                 await asyncio.sleep(1)  # the step waits for the lock; its time must not lengthen the following pause
                 other.execute("ROLLBACK")
                 await wait_until(lambda: is_all_counted(arena))

@@ -21,6 +21,7 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 from tests.support.arena import open_arena
 from tests.support.databases import change, rows_of, url_of
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
 INSERT_WEBHOOK = (
     "INSERT INTO webhooks (owner_id, url, format, secret, events, created_at, tried_at, failures, dropped)"
@@ -30,7 +31,7 @@ INSERT_WEBHOOK = (
 
 async def cup_when(server: Server, condition: Callable[[Tournament], bool]) -> Tournament:
     """Wait until the condition holds for the tournament `cup`, and return it."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not condition(tournament := await server.store.read(partial(get_tournament, slug="cup"))):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return tournament

@@ -29,8 +29,7 @@ from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.loopback import wait_until
-
-PATIENCE = 60.0
+from tests.support.patience import PATIENCE
 
 
 async def health(server: Server) -> int:

@@ -5,6 +5,7 @@ import asyncio
 from noughts_bots import Bot, Position
 from noughts_proto.v1 import bots_pb2
 from tests.support.client import Client
+from tests.support.patience import PATIENCE
 
 
 class Undecided(Bot):
@@ -20,7 +21,7 @@ class Undecided(Bot):
 
 
 async def until_online(client: Client, bot: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             online = await client.bots.ListBots(bots_pb2.ListBotsRequest(online_only=True))
             if f"bots/{bot}" in [each.name for each in online.bots]:

@@ -16,6 +16,7 @@ from noughts_server.services import answers, games
 from noughts_server.services.bills import ROW_BYTES
 from noughts_server.store.games.games import StoredGame
 from tests.support.client import Client, bearer, client_of, refusal_of
+from tests.support.patience import PATIENCE
 
 LIST = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000)
 
@@ -68,7 +69,7 @@ async def test_page_of_any_size_is_charged_for_the_rows_it_can_have(visitor: Cli
 async def test_first_messages_of_feed_streams_are_charged(tmp_path: Path) -> None:
     watch = feed_pb2.WatchRequest(name="featured")
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(PATIENCE),
         client_of(tmp_path / "x.sqlite", limits=Limits(address_answer_bytes=1)) as client,
         grpc.aio.insecure_channel(client.server.address, options=CLIENT_OPTIONS) as channel,
     ):

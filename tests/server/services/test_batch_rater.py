@@ -9,6 +9,7 @@ import weakref
 from noughts_server.competition.score import Score
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.store.ratings.rated_pairs import RatedPair
+from tests.support.patience import PATIENCE
 
 
 async def test_batch_ratings_of_cancelled_calls_share_one_thread() -> None:
@@ -19,7 +20,7 @@ async def test_batch_ratings_of_cancelled_calls_share_one_thread() -> None:
         return [RatedPair(first, second, Score(2, 1, 1)) for first, second in pairs]
 
     rater, before = BatchRater(), set(threading.enumerate())
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         for _ in range(4):
             call = tasks.create_task(rater.rate(load, anchors={}, prior=True))
             await asyncio.sleep(0.02)
@@ -40,7 +41,7 @@ async def test_calls_that_wait_for_batch_ratings_hold_no_pairs() -> None:
         await finish.wait()
         return pairs
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(rater.rate(load, anchors={}, prior=True, caller=number)) for number in range(20)]
         await asyncio.sleep(0.05)
         assert len(references) == 1

@@ -39,6 +39,7 @@ from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import ANSWERERS
 from tests.support.client import Client, bearer, client_of, create_request, hello, refusal_of
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
 
 class Clock:
@@ -171,7 +172,7 @@ async def test_calls_and_connections_at_once_are_bounded(tmp_path: Path) -> None
 
 async def retry_until_answered(call: Callable[[], Awaitable[object]]) -> None:
     """Call until the call is answered: the server needs a moment to see that an earlier stream has ended."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 await call()
@@ -260,7 +261,7 @@ async def test_a_bot_that_exceeds_the_bytes_of_its_token_is_disconnected(tmp_pat
         assert isinstance(await stream.read(), play_pb2.PlayResponse)
 
         async def flood() -> None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 for _ in range(2 * BURST_SECONDS):
                     await stream.write(play_pb2.PlayRequest(done_through=1))
                 while isinstance(await stream.read(), play_pb2.PlayResponse):
@@ -278,7 +279,7 @@ async def test_a_bot_refused_at_the_limit_of_sessions_reconnects_later(tmp_path:
         await first.write(hello(bot="ada"))
         assert isinstance(await first.read(), play_pb2.PlayResponse)
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
-        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
             playing = tasks.create_task(play(Random(), Login(client.server.address, token, "bob"), news.put_nowait))
             lost = await news.get()
             assert isinstance(lost, ConnectionLost)
@@ -326,7 +327,7 @@ async def test_a_stream_without_a_token_is_refused_before_it_is_read(tmp_path: P
     async with client_with_limits(tmp_path) as client:
         stream = client.play.Play()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 await stream.read()  # refused, though nothing was written
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
@@ -336,7 +337,7 @@ async def test_a_call_that_sends_no_request_is_ended(tmp_path: Path, monkeypatch
     async with client_with_limits(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
         call: Any = channel.stream_stream("/noughts.v1.StatusService/GetStatus")()
         with pytest.raises(grpc.aio.AioRpcError, match="expected a message within 0 s"):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await call.read()
 
 

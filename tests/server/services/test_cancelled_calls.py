@@ -14,6 +14,7 @@ from noughts_server.core.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from tests.support.client import Client, client_of
+from tests.support.patience import PATIENCE
 
 
 async def start_cup(client: Client) -> None:
@@ -37,7 +38,7 @@ async def cancel_while_writing(client: Client, monkeypatch: pytest.MonkeyPatch, 
         tasks.create_task(store.write(lambda _: release.wait(20)))
         monkeypatch.setattr(store, "write", noting_write)
         calling = tasks.create_task(make_call())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await write_requested.wait()
         calling.cancel()
         await asyncio.wait([calling])

@@ -15,6 +15,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import challenges_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.core.limits import Limits
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
+from tests.support.patience import PATIENCE
 
 from .players import Undecided
 
@@ -62,7 +63,7 @@ async def challenge(
 
 async def challenge_in_state(client: Client, name: str, state: int) -> tournaments_pb2.Tournament:
     """Wait until the challenge is in this state, and return it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             tournament = await client.get(name.removeprefix("tournaments/"))
             if tournament.state == state:

@@ -9,6 +9,7 @@ import pytest
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from tests.server.services.test_tests import Slow
 from tests.support.client import Client, bearer, refusal_of
+from tests.support.patience import PATIENCE
 
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 
@@ -19,7 +20,7 @@ async def start_game_against_ben(client: Client, alice: str) -> None:
     await client.join(alice, "ada")
     await client.join(await client.token("bob"), "ben")
     await client.start(alice)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not client.server.referee.in_flight():  # noqa: ASYNC110  # the referee tells nobody
             await asyncio.sleep(0.01)
 

@@ -18,8 +18,8 @@ from noughts_server.services.delivery import ANSWER_BYTES
 from tests.chaos.http2 import Deaf, deaf
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
-PATIENCE = 20
 SHORT_SECONDS = 0.2
 LIST = "BotService/ListBots"
 WATCH = feed_pb2.WatchRequest(name="featured").SerializeToString()

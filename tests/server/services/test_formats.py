@@ -13,6 +13,7 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import tournaments_pb2 as pb
 from tests.support.client import Client, bearer, client_of, refusal_of
+from tests.support.patience import PATIENCE
 
 from .players import until_online
 
@@ -44,7 +45,7 @@ async def bots_online(client: Client, token: str, *names: str) -> AsyncIterator[
 
 async def cup_when(client: Client, condition: Callable[[pb.Tournament], bool]) -> pb.Tournament:
     """Wait until the condition holds for the tournament, and return it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             answer = await client.tournaments.GetTournament(pb.GetTournamentRequest(name=CUP))
             if condition(answer.tournament):
@@ -125,7 +126,7 @@ async def test_extended_tournament_ends_without_an_error(client: Client, schedul
     with capture_logs() as logs:
         async with bots_online(client, token, *bots):
             finished = await cup_when(client, is_finished)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while not {"tournament_played", "tournament_stopped"} & {line["event"] for line in logs}:  # noqa: ASYNC110  # nothing tells
                     await asyncio.sleep(0.02)
     assert finished.games_done == 202

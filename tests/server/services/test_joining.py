@@ -19,6 +19,7 @@ from noughts_server.services.new_tournaments import check_joining
 from noughts_server.store.tournaments.join_window import Joining
 from tests.support.arena import NOW
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
+from tests.support.patience import PATIENCE
 
 from .players import Undecided, until_online
 
@@ -219,7 +220,7 @@ async def test_resuming_is_refused_if_old_games_do_not_end_in_time(
         playing = tasks.create_task(play(bot, Login(client.server.address, token, "slow")))
         await client.create(token)
         await client.join(token, "ada")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await until_online(client, "slow")
             await client.join(token, "slow")
             await client.start(token)
@@ -265,7 +266,7 @@ async def test_a_bot_whose_entry_uses_an_old_version_reports_it_in_one_line(clie
     async with asyncio.TaskGroup() as tasks:
         login = Login(client.server.address, token, "ada", "2")
         playing = tasks.create_task(play(Random(), login, news.put_nowait))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             assert str(await news.get()) == "online as bots/ada/versions/2"
             assert "entered in tournaments/cup: this one waits" in str(await news.get())
         playing.cancel()

@@ -16,6 +16,7 @@ from noughts_server.store.people.bots import retire_bot
 from noughts_server.store.ratings.leaderboards import Filters, ListState, list_state
 from noughts_server.store.ratings.rated_pairs import rated_pairs
 from tests.support.arena import NOW, Arena, open_arena
+from tests.support.patience import PATIENCE
 
 LIST = "tictactoe/untimed"
 
@@ -82,7 +83,7 @@ async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> Non
 
     views, slow = LeaderboardViews(arena.store), View("slow", "Slow", "a test", rated_pairs, rate)
     state = await arena.store.read(partial(list_state, name=LIST))
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         for _ in range(3):
             call = tasks.create_task(views._places(slow, LIST, state, rated_pairs))
             await asyncio.to_thread(started.wait, 20)

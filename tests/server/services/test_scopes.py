@@ -18,6 +18,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tokens import check_scopes
 from noughts_server.store.people.scopes import permits
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
+from tests.support.patience import PATIENCE
 
 from .players import Undecided, until_online
 
@@ -214,7 +215,7 @@ async def test_revoking_a_token_ends_its_bots_and_loses_their_games(client: Clie
         await client.join(other_token, "ada")
         await client.join(revoked_token, "mal")
         await client.start(other_token)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await bot.was_asked.wait()
             await revoke(client, revoked_token)
             refusal = await playing
@@ -234,7 +235,7 @@ async def test_a_token_that_another_process_ends_is_noticed_within_seconds(
         await until_online(client, "ada")
         with closing(sqlite3.connect(client.database)) as connection, connection:
             connection.execute(f"UPDATE tokens SET {change}")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             assert reason in await playing
 
 
@@ -260,7 +261,7 @@ async def test_a_stream_of_a_revoked_token_ends_with_the_reason(client: Client) 
 
 async def read_to_the_end(read: object) -> None:
     """Read until the stream ends, which raises its status."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             await read()  # type: ignore[operator]
 

@@ -27,6 +27,7 @@ from noughts_server.store.people.webhooks import get_webhook
 from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW
 from tests.support.client import Client, Refusal, bearer, client_of, refusal_of
+from tests.support.patience import PATIENCE
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 PAUSED = tournaments_pb2.TOURNAMENT_STATE_PAUSED
@@ -88,7 +89,7 @@ async def resume_test(client: Client, token: str, name: str) -> tests_pb2.Test:
 
 async def wait_for_test(client: Client, name: str, condition: Callable[[tests_pb2.Test], bool]) -> tests_pb2.Test:
     """Wait until the condition holds for the test, and return it."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             shown = await get_test(client, name)
             if condition(shown):

@@ -9,6 +9,7 @@ import pytest
 from noughts_bots import Bot, Position
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from tests.support.client import Client
+from tests.support.patience import PATIENCE
 
 BOTS = {"one": ("ada", "bob"), "two": ("cyd", "dan")}
 CLOCK = types_pb2.TimeControl(bank_us=600_000_000)
@@ -37,7 +38,7 @@ async def start_match(client: Client, token: str, slug: str, **fields: Any) -> N
 
 async def stored_games(client: Client, enough: Callable[[list[int]], bool] = lambda games: True) -> list[int]:
     """Wait until `enough` accepts the numbers of stored games of both matches, and return the numbers."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             games = [(await client.get(slug)).games_done for slug in BOTS]
             if enough(games):
@@ -121,7 +122,7 @@ async def test_a_match_decided_while_another_has_priority_plays_no_more(client: 
     async with client.online(token, *BOTS["one"]), client.online(token, *BOTS["two"], bot=gated):
         # With these error rates, the first pair decides the test.
         await start_match(client, token, "two", throughput=1, sprt="elo0=0,elo1=400,alpha=0.49,beta=0.49")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while gated.questions < 2:  # noqa: ASYNC110  # a bot tells nobody
                 await asyncio.sleep(0.02)
         await start_match(client, token, "one", throughput=1, priority=1)
@@ -143,6 +144,6 @@ async def test_all_formats_and_openings_are_played_to_the_end(client: Client, to
             for bot in (*BOTS["one"], *BOTS["two"]):
                 await client.join(token, bot, slug)
             await client.start(token, slug)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             for slug in await client.slugs():
                 await wait_for_end(client, slug)

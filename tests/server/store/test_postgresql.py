@@ -31,6 +31,7 @@ from tests.support.databases import (
     url_of,
 )
 from tests.support.guard import processes_allowed
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +166,7 @@ async def test_transaction_that_computes_for_long_succeeds_when_it_is_retried(ar
         time.sleep(3.5)
         create_owner(connection, "bert")
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await arena.store.write_patiently(slow)
     assert len(attempts) == 2
     assert arena.rows("SELECT count(*) FROM owners") == [(2,)]

@@ -12,8 +12,7 @@ import pytest
 from noughts_server.core.turns import Turns, give_way, working
 from noughts_server.store.engine.database import ANSWERERS, Store
 from noughts_server.store.engine.sqlite import url_of
-
-PATIENCE = 20.0
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import GUEST, Failure
-from tests.support.site import PATIENCE, Site
+from tests.support.patience import PATIENCE
+from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
 SIZE = (1200, 630)

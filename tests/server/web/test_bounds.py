@@ -22,8 +22,9 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.upstream import GUEST, Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
-from tests.support.site import PATIENCE, Site, connection_to, live_game, site_of
+from tests.support.site import Site, connection_to, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
 

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import chromium, page_in
+from tests.support.patience import PATIENCE
 from tests.support.processes import environment, eventually, first_line, json_of_process, run_noughts, started
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
@@ -110,7 +111,7 @@ def test_site_of_a_killed_server_frees_its_port(tmp_path: Path) -> None:
         (child,) = eventually(
             lambda: [each for each in psutil.Process(server.pid).children() if CHILD in each.cmdline()], bool
         )
-        eventually(lambda: urlopen(f"http://{site}/", timeout=30).status, lambda status: status == 200)
+        eventually(lambda: urlopen(f"http://{site}/", timeout=PATIENCE).status, lambda status: status == 200)
         child.suspend()  # like a busy child, it cannot notice the end of the server
         server.kill()
         server.wait()

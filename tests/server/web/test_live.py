@@ -16,8 +16,9 @@ from noughts_server.settings import ServerSettings
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import Hub, LiveSettings, Stream, Watcher
 from noughts_server.web.upstream import Failure, Upstream
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
-from tests.support.site import PATIENCE, Site, live_game
+from tests.support.site import Site, live_game
 
 NAME = "tournaments/cup/games/1"
 WINNING_CELLS = (0, 3, 1, 4, 2)

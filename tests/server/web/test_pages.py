@@ -30,8 +30,9 @@ from noughts_server.web.signin import Visitor
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 from tests.support.background import bots_online, open_in_thread
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
-from tests.support.site import PATIENCE, Site, live_game, site_of
+from tests.support.site import Site, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HEAVIEST = 56_000

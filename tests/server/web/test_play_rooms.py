@@ -9,7 +9,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.play_rooms import PlayRoom, PlayRooms, TableSettings, Wish
 from noughts_server.web.upstream import Failure, Upstream
-from tests.support.site import PATIENCE
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.processes
 

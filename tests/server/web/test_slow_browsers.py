@@ -13,7 +13,8 @@ from noughts_bots.connection.event_loop import run_loop
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.visitors import SiteLimits
-from tests.support.site import PATIENCE, Events, Site, connection_to, live_game, site_of
+from tests.support.patience import PATIENCE
+from tests.support.site import Events, Site, connection_to, live_game, site_of
 
 VARIANT = "mnk:30,30,30"
 CELLS = random.Random(1).sample(range(900), 900)

@@ -11,9 +11,8 @@ from starlette.requests import Request
 
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import GUEST
+from tests.support.patience import PATIENCE
 from tests.support.site import Site
-
-PATIENCE = 20.0
 
 
 def request_of(path: str) -> Request:

@@ -14,9 +14,9 @@ from noughts_referee.children import kernel
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits
+from tests.support.patience import PATIENCE
 
 ENTRY = "probes:main"
-PATIENCE = 90.0
 
 
 @dataclass

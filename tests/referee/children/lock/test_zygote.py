@@ -28,9 +28,10 @@ from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
 from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 
-from .drive import ENTRY, PATIENCE, probe_command, wait_for_outcome
+from .drive import ENTRY, probe_command, wait_for_outcome
 from .targets import processes_with, refuse_mounts
 
 _HERE = Path(__file__).parent

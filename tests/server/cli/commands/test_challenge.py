@@ -26,6 +26,7 @@ from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
 from tests.server.cli.conftest import Ask, Refusal
 from tests.support.loopback import Link, wait_until
+from tests.support.patience import PATIENCE
 
 
 async def test_a_bot_challenges_once_its_lost_connection_is_back(
@@ -154,7 +155,7 @@ def test_challenges_that_cannot_be_are_refused_in_one_message(
         shy.stdout.readline()
         refusal("challenge bot:shy", code=1, env=env)
     bob.send_signal(signal.SIGINT)
-    bob.wait(timeout=10)
+    bob.wait(timeout=PATIENCE)
     refusal("challenge bot:bob", code=1, env=env)
 
 
@@ -164,7 +165,7 @@ def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: 
         with start("challenge bot:bob --time 60/move", env) as challenge:
             assert "against bots/bob" in challenge.stderr.readline()
             challenge.send_signal(signal.SIGINT)
-            challenge.communicate(timeout=20)
+            challenge.communicate(timeout=PATIENCE)
             assert challenge.returncode == 130
     finally:
         bob.send_signal(signal.SIGCONT)

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 
 LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
@@ -16,13 +17,13 @@ LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
 
 def games_done(site: str) -> dict[str, int]:
     """The state of each tournament, by the site."""
-    with urlopen(f"{site}/api/v1/tournaments", timeout=60) as answer:
+    with urlopen(f"{site}/api/v1/tournaments", timeout=PATIENCE) as answer:
         return {each["name"].partition("/")[2]: each["games_done"] for each in json.load(answer)["tournaments"]}
 
 
 def stopped(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
 
 

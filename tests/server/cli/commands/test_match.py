@@ -18,6 +18,7 @@ import pytest
 from noughts_server.cli.local_games.playing import exit_if_ended_early
 from noughts_server.local.plan import LocalOutcome
 from tests.server.cli.conftest import Refusal, total_score
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, eventually
 
 TERMINATIONS = {
@@ -202,7 +203,7 @@ def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, si
         if signals == 2:
             assert "Finishing" in process.stderr.readline()
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     document = json.loads(out)
@@ -218,7 +219,7 @@ def test_match_whose_terminal_is_closed_stops_at_once_and_leaves_no_file(
     with start("match random random --games 1000000 --concurrency 64 --format json") as process:
         eventually(lambda: any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))))
         process.send_signal(signal.SIGHUP)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert not list(tmp_path.glob("noughts-*"))  # what was played is kept elsewhere
 
@@ -230,10 +231,10 @@ def test_next_run_removes_the_folders_of_a_killed_match(
     with start("match random random --games 1000000") as process:
         eventually(lambda: any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))))
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
     assert list(tmp_path.glob("noughts-*"))
     with start("match random random") as process:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert not list(tmp_path.glob("noughts-*"))
 
@@ -245,7 +246,7 @@ def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path)
             assert process.poll() is None
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert not list(tmp_path.glob("*.tmp"))
@@ -255,7 +256,7 @@ def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path)
 
 def test_nothing_but_json_on_stdout_and_no_bar_without_a_terminal(start: Any) -> None:
     with start("match random random --games 50 --format json") as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert json.loads(out)["games"] == 50
     assert err == ""
 
@@ -270,7 +271,7 @@ def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
         with suppress(OSError):  # Linux: the other end is closed
             while piece := os.read(terminal, 4096):
                 drawn += piece
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
     os.close(terminal)
     assert json.loads(out)["games"] == 300
     assert b"300/300" in drawn

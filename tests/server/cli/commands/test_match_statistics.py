@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 
 FIRST_FREE = """
@@ -98,7 +99,7 @@ def test_an_interrupted_test_goes_on_to_the_same_result(noughts: Any, start: Any
     with start(f"{line} --db {tmp_path / 'm.db'} -o {file}") as process:
         eventually(lambda: file.exists() and file.stat().st_size, bool)
         process.send_signal(signal.SIGINT)
-        told = json.loads(process.communicate(timeout=60)[0])
+        told = json.loads(process.communicate(timeout=PATIENCE)[0])
     assert told["games"] == sum(told["terminations"].values()) == file.read_bytes().count(b"\n")
     assert noughts(f"{line} --db {tmp_path / 'm.db'} --resume").stdout == whole
 

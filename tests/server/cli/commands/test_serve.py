@@ -12,6 +12,7 @@ import pytest
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 
 
 def services(start: Any, database: str, options: str) -> list[str]:
@@ -24,7 +25,7 @@ def services(start: Any, database: str, options: str) -> list[str]:
                 return list(ProtoReflectionDescriptorDatabase(channel).get_services())
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_ports_that_face_the_network_are_reported(start: Any, database: str, opt
     with start(f"serve {options} --db {database} --format json --log-level error") as process:
         process.stdout.readline()
         process.terminate()
-        errors = process.communicate(timeout=30)[1]
+        errors = process.communicate(timeout=PATIENCE)[1]
     assert len(errors.splitlines()) == bool(told), errors
     assert all(words in errors for words in told), errors
 
@@ -54,7 +55,8 @@ def test_bots_are_sent_to_a_host_and_not_to_all_addresses(start: Any, database: 
     with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --log-level error") as process:
         port = process.stdout.readline().rpartition(":")[2].strip()
         process.terminate()
-        assert f"noughts bot run minimax --name mybot --server HOST:{port}" in "".join(process.communicate(timeout=30))
+        printed = "".join(process.communicate(timeout=PATIENCE))
+        assert f"noughts bot run minimax --name mybot --server HOST:{port}" in printed
 
 
 @pytest.mark.parametrize("url", ["games.example", "ftp://games.example", "https://", "https://me@x", "https://x/y", ""])
@@ -77,7 +79,7 @@ def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
         assert "serves at 127.0.0.1:" in process.stdout.readline()
         assert "noughts token create" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
 
 
@@ -88,7 +90,7 @@ def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, nu
         assert set(ready) == {"grpc", "web", "metrics"}
         assert ready["web"] is None
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert out == ""
     assert "event=serving" in err
@@ -139,7 +141,7 @@ def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> N
     with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
         assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
@@ -152,7 +154,7 @@ def test_server_says_once_that_its_database_is_new(start: Any, database: str) ->
         with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
             process.stdout.readline()
             process.terminate()
-            errors: str = process.communicate(timeout=30)[1]
+            errors: str = process.communicate(timeout=PATIENCE)[1]
             return errors
 
     assert log().count("database_created") == 1

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Any
 
+from tests.support.patience import PATIENCE
+
 
 def test_status_is_printed_once_where_there_is_no_terminal(noughts: Any, server: str) -> None:
     shown = noughts(f"status --server {server}").stdout
@@ -29,7 +31,7 @@ def test_status_on_a_terminal_is_refreshed_until_interrupted(server: str) -> Non
         while drawn.count(b"serving") < 3:
             drawn += os.read(leader, 65_536)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=PATIENCE) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
     os.close(leader)

@@ -19,6 +19,7 @@ from noughts_server.cli.drawing.boards import board_lines
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 from tests.server.cli.conftest import Ask
 from tests.support.background import bots_online
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_json_lines_lead_from_the_snapshot_to_the_end(
         first = json.loads(process.stdout.readline())
         assert (first["event"], first["tournaments"][0]["state"]) == ("snapshot", "open")
         spring()
-        rest, complaints = process.communicate(timeout=30)
+        rest, complaints = process.communicate(timeout=PATIENCE)
         assert (process.returncode, complaints) == (0, "")
     events = [json.loads(line) for line in rest.splitlines()]
     sequences = [first["sequence"], *(event["sequence"] for event in events)]
@@ -53,7 +54,7 @@ def test_a_game_is_watched_from_its_first_ply_and_again_when_it_is_over(
 ) -> None:
     spring()
     with start(f"watch spring/7 --format json --server {server}") as process:
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
     events = [json.loads(line) for line in said.splitlines()]
     moves = list(events[0]["games"][0]["moves"])
@@ -77,7 +78,7 @@ def test_interrupting_is_the_way_to_stop(start: Any, server: str, line: str) -> 
     with start(f"{line} --server {server}") as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=PATIENCE) == 0
 
 
 @pytest.mark.parametrize(

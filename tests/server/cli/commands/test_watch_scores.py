@@ -17,6 +17,7 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli.drawing.feed_lines import events
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
+from tests.support.patience import PATIENCE
 
 # Plays the first free cell as soon as a line on stdin allows a game to begin; sends scores if it is called `ada`.
 TALKER = """
@@ -63,8 +64,8 @@ def test_scores_are_in_the_lines_of_text_and_of_json(noughts: Any, start: Any, s
             assert bot.stdin is not None
             bot.stdin.write("play\n")
             bot.stdin.flush()
-        documents = [json.loads(line) for line in in_json.communicate(timeout=30)[0].splitlines()]
-        text = in_text.communicate(timeout=30)[0].splitlines()
+        documents = [json.loads(line) for line in in_json.communicate(timeout=PATIENCE)[0].splitlines()]
+        text = in_text.communicate(timeout=PATIENCE)[0].splitlines()
     plies = {document["ply"]: document["score"] for document in documents if document["event"] == "ply"}
     # The first free cells in turn: side X wins with ply 6.
     talks = 0 if game["first"] == "ada" else 1

@@ -22,6 +22,7 @@ from noughts_server.cli.options import listening
 from noughts_server.cli.options.listening import open_listener
 from noughts_server.web import supervisor
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 
 CHILD = "noughts_server.web.child"
@@ -30,7 +31,7 @@ CHILD = "noughts_server.web.child"
 def status(site: str) -> int:
     """Return the site's status for a page that only its server can answer; 0 without an answer."""
     try:
-        with urlopen(f"{site}/api/v1/status", timeout=60) as answer:
+        with urlopen(f"{site}/api/v1/status", timeout=PATIENCE) as answer:
             return int(answer.status)
     except (URLError, OSError):
         return 0
@@ -53,7 +54,7 @@ def test_web_says_where_it_is_and_stops_politely(start: Any, server: str) -> Non
         assert set(ready) == {"web"}
         assert status(ready["web"]) == 200
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -77,7 +78,7 @@ def test_a_killed_site_is_restarted_and_nobody_is_refused(start: Any, database: 
         eventually(lambda: child_of(process), lambda child: child is not None and child.pid != first.pid, 60)
         assert status(site) == 200
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert err.count("website_restarted") == 1
     assert status(site) == 0
@@ -91,7 +92,7 @@ def test_a_site_ends_with_its_server_however_that_ended(start: Any, database: st
         child = child_of(process)
         assert child is not None
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     eventually(child.is_running, lambda running: not running, 60)
     assert status(site) == 0
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
 
 FAULTY = """
@@ -91,7 +92,7 @@ def test_on_a_terminal_there_is_the_bar_instead() -> None:
         with suppress(OSError):  # Linux: the other end is closed
             while piece := os.read(terminal, 4096):
                 drawn += piece
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     os.close(terminal)
     assert b"20/20" in drawn
     assert b"of 20 games" not in drawn

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.children.field import PLAYER, PROGRAMS
 from tests.support.hosting import compile_library
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, environment, run_here
 
 
@@ -153,7 +154,7 @@ def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
             assert "\nMine: it ended with exit code 3\nwhat a pity\n" in cli.run("game", "show", game)[0]
         finally:
             server.terminate()
-            server.communicate(timeout=60)
+            server.communicate(timeout=PATIENCE)
 
 
 def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: Cli) -> None:
@@ -168,7 +169,7 @@ def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: 
             said, complained = cli.run("bot", "run", cli.player("dies at once"), code=1)
         finally:
             server.terminate()
-            server.communicate(timeout=60)
+            server.communicate(timeout=PATIENCE)
     assert said.count("the player: it ended with exit code 9\n") == 3
     assert complained.count("no licence found\n") == 3
     assert "the player ended 3 times without an answer; at last it ended with exit code 9" in complained

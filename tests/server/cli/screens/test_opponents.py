@@ -11,6 +11,7 @@ from noughts_referee.rules import Position, Result, Termination, parse_variant
 from noughts_server.cli.screens.play.match import Match, Participant
 from noughts_server.cli.screens.play.opponents import BotSeating
 from noughts_server.cli.screens.play.person_bot import OnlineSeating
+from tests.support.patience import PATIENCE
 
 TICTACTOE = parse_variant("tictactoe")
 YOU, BOT = Participant("You", person=True), Participant("bot", person=False)
@@ -34,7 +35,7 @@ class Hearing(FirstFree):
 async def plays(seating: BotSeating, *cells: int) -> None:
     """The person's moves, each after the bot's reply."""
     for cell in cells:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not seating.match.players[seating.match.turn].person:
                 replied = asyncio.Event()
                 seating.changed = replied.set

@@ -12,6 +12,7 @@ import pytest
 
 from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_what_was_played_until_ctrl_c_is_shown(
     with start(f"tournament run bot:{champion} random --schedule {schedule} --format json", env) as process:
         assert "plays at" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, errors
     played = json.loads(output)
     assert played["state"] == "cancelled"

@@ -16,6 +16,7 @@ import pytest
 
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
+from tests.support.patience import PATIENCE
 
 CENTRE = """
 import sys
@@ -180,7 +181,7 @@ def test_a_bot_that_cannot_be_loaded_is_told_of_once(
 ) -> None:
     token = noughts(f"token create --owner ada --db {database}").stdout.strip()
     with start(f"bot run py:{centre}x --server {server}", {"NOUGHTS_TOKEN": token}) as bot:
-        said, complained = bot.communicate(timeout=30)
+        said, complained = bot.communicate(timeout=PATIENCE)
     assert bot.returncode == 2
     assert said == ""
     assert complained.count("got name 'Centrex'") == 1

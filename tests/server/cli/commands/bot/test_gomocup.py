@@ -18,6 +18,7 @@ from noughts_referee.rules import VOID
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.launching.launcher import Locking, launching
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
 
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
@@ -69,7 +70,7 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
     ) as process:
         os.close(terminal)
         os.write(controller, b"START 15\nEND\n")
-        said, told = process.communicate(timeout=30)
+        said, told = process.communicate(timeout=PATIENCE)
     os.close(controller)
     assert said == b"OK\n"
     assert b"To try it: START 15" in told

@@ -19,9 +19,9 @@ import pytest
 from noughts_bots.reference.learner import load_learnt
 from tests.server.cli.conftest import Refusal
 from tests.support.learnt import learnt
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
 
-PATIENCE = 60.0
 FROM_NOW_ON = 1_000_000
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PLAYER
+from tests.support.patience import PATIENCE
 
 
 def test_several_bots_of_one_process_play_each_other(
@@ -54,7 +55,7 @@ def test_file_gives_each_bot_its_own_options(
         told = [json.loads(bots.stdout.readline()) for _ in range(2)]
         listed = json.loads(noughts(f"bot list --server {server} --online --format json").stdout)["bots"]
         bots.send_signal(signal.SIGTERM)
-        assert bots.communicate(timeout=30) == ("", "")
+        assert bots.communicate(timeout=PATIENCE) == ("", "")
     events = {each["bot"]: each["event"] for each in told}
     assert events == {"left": "online as bots/left/versions/3", "right": "online as bots/right/versions/two"}
     assert [(row["name"], row["owner"]) for row in listed] == [("left", "alice"), ("right", "bob")]
@@ -120,7 +121,7 @@ def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, tok
     with start(f"bot run random --server {server} --name mine", {"NOUGHTS_TOKEN": token}) as bot:
         assert "mine" in bot.stdout.readline()
         bot.send_signal(signal.SIGINT)
-        _, err = bot.communicate(timeout=30)
+        _, err = bot.communicate(timeout=PATIENCE)
     assert bot.returncode == 130
     assert err == ""
 
@@ -131,7 +132,7 @@ def test_two_quick_interruptions_are_as_good_as_one(start: Any, server: str, tok
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE)
     # What comes when Python has ended all but itself ends it in the system's way.
     assert process.returncode in (code, -signal.SIGINT)
     assert err == ""
@@ -158,7 +159,7 @@ def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str,
     with start(f"bot run random --server {unused}", {"NOUGHTS_TOKEN": token}) as bot:
         said = bot.stdout.readline()
         bot.send_signal(signal.SIGINT)
-        rest, err = bot.communicate(timeout=30)
+        rest, err = bot.communicate(timeout=PATIENCE)
     assert said == (
         f"cannot reach a server at {unused} (nothing listens there): is it running, and is that its address?"
         " Trying again in 0.1 s for 60 s\n"

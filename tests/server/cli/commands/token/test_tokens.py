@@ -15,6 +15,7 @@ import pytest
 
 from noughts_server.store.engine.database import Store
 from tests.server.cli.conftest import Ask, Refusal
+from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
 
 
@@ -183,6 +184,6 @@ def test_wrong_options_of_token_are_usage_errors(noughts: Any, line: str, said: 
 
 def test_bot_whose_token_is_revoked_in_the_database_stops_and_says_why(bob: Any, noughts: Any, database: str) -> None:
     noughts(f"token revoke {bob.token_id} --db {database}")
-    _, err = bob.communicate(timeout=10)
+    _, err = bob.communicate(timeout=PATIENCE)
     assert bob.returncode == 1
     assert "the token was revoked" in err

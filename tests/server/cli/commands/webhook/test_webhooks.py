@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
+from tests.support.patience import PATIENCE
 from tests.support.processes import first_line
 from tests.support.receiver import Receiver, webhook_receiver
 
@@ -64,7 +65,7 @@ def test_a_killed_server_delivers_what_is_left_after_its_restart(
         for more in ("join cup --bot ada --bot ben", "start cup", "withdraw cup ada", "cancel cup"):
             noughts(f"tournament {more}", env=env)
         # The first request is on its way and has no answer.
-        assert receiver.arrived.acquire(timeout=60)
+        assert receiver.arrived.acquire(timeout=PATIENCE)
         process.kill()
         process.wait()
     receiver.status = 204
