@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_variant
 from noughts_bots.connection.event_loop import run_loop
-from noughts_bots.connection.process import PARENT_VARIABLE, tune_collector
+from noughts_bots.connection.process import tune_collector
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.specs import make_bot, parse_spec
@@ -107,8 +107,7 @@ def _play_as_bot(spec: str, variant: str) -> None:
 
 @asynccontextmanager
 async def _bot_process(spec: str, variant: Variant, address: str, ticket: str) -> AsyncIterator[None]:
-    environment = {**os.environ, SERVER_VARIABLE: address, TICKET_VARIABLE: ticket, PARENT_VARIABLE: str(os.getpid()),
-                   "GRPC_ENABLE_FORK_SUPPORT": "0"}  # fmt: skip
+    environment = {**os.environ, SERVER_VARIABLE: address, TICKET_VARIABLE: ticket, "GRPC_ENABLE_FORK_SUPPORT": "0"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "--play", spec, "--variant", variant.name, env=environment
     )

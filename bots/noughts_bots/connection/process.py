@@ -1,17 +1,9 @@
 """Set-up of a process that plays bots or accepts their connections. This module does not import grpc."""
 
-import ctypes
 import gc
-import os
 import resource
-import signal
-import sys
 from contextlib import suppress
 
-PARENT_VARIABLE = "NOUGHTS_PARENT"
-"""The environment variable with the process ID of the parent."""
-
-_SET_PARENT_DEATH_SIGNAL = 1
 _MOST_FILES = 65_536
 _FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
 """The least and greatest number of new objects after which the cycle collector runs."""
@@ -54,11 +46,3 @@ def allow_many_files() -> None:
     if soft != resource.RLIM_INFINITY and soft < limit:
         with suppress(ValueError, OSError):  # macOS has another limit, which this call does not report
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-
-
-def die_with_parent() -> None:
-    """End this process when its parent ends, or now if the parent has already ended."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
-        sys.exit("the parent has gone already")

@@ -3,10 +3,11 @@
 `-P` is needed because otherwise a `random.so` in the working folder would hide Python's module `random`.
 """
 
+import os
 import sys
 
-from noughts_bots.connection.process import die_with_parent
 from noughts_bots.hosts import main
+from noughts_proto.forking import end_with
 
-die_with_parent()
+end_with(os.getppid())
 sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,6 @@
-"""A process that plays one built-in bot: `python -m noughts_bots.reference SPEC GAMES`.
+"""The fork server of built-in bots, and the program of the processes that it forks: see `noughts_proto.fork_server`.
 
-Commands such as `noughts match` start a process for each spec before their own server, so that all of them load at the
-same time.
+Commands such as `noughts match` start it before their own server, so that both load at the same time.
 """
 
 # ruff: noqa: E402  # the collector's limits are set before the imports
@@ -14,11 +13,12 @@ import sys
 gc.set_threshold(100_000, 20, 20)
 
 from noughts_bots.connection.event_loop import run_loop
-from noughts_bots.connection.process import die_with_parent, tune_collector
+from noughts_bots.connection.process import tune_collector
 from noughts_bots.connection.session import BotRefused, Login, play
 from noughts_bots.reference.specs import make_built_in, parse_spec
 from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotError
+from noughts_proto.forking import serve
 
 _LAST_ENDS_SECONDS = 1.0
 """Seconds after SIGTERM in which the ends of games can still arrive."""
@@ -31,7 +31,6 @@ def main(arguments: list[str]) -> int:
     The second argument is the number of concurrent games. The process waits for a line on standard input with the
     server's address and the ticket. If the input ends without a line, the process ends.
     """
-    die_with_parent()
     spec, games = arguments
     try:
         bot = make_built_in(parse_spec(spec))
@@ -78,4 +77,4 @@ async def _end(bot: BuiltInBot, play_task: "asyncio.Task[None]", terminated: asy
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    serve(int(sys.argv[1]), main)

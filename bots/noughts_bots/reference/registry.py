@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,8 +42,12 @@ class BuiltIn:
     @property
     def bot(self) -> "type[BuiltInBot]":
         """Return the class, and import its module."""
-        module, _, name = self.place.partition(":")
-        return cast("type[BuiltInBot]", getattr(import_module(f".{module}", __package__), name))
+        return cast("type[BuiltInBot]", getattr(import_module(self.module), self.place.partition(":")[2]))
+
+    @property
+    def module(self) -> str:
+        """Return the name of the module with its class."""
+        return resolve_name(f".{self.place.partition(':')[0]}", __package__)
 
     @property
     def syntax(self) -> str:

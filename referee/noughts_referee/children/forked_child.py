@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from noughts_proto.forking import Program, exit_code
 from noughts_referee.children import kernel
-from noughts_referee.children.command import Resolved, resolve
+from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.sandbox import Limits, Sandbox
 from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
@@ -28,7 +29,7 @@ _CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
 class Entry:
     """The code of children that are not programs of their own."""
 
-    run: Callable[[list[str]], int]
+    run: Program
     """Takes KIND TARGET key=value ... and returns the exit code."""
     rehearse: Callable[[], None]
     """Does the first steps of every child, without any effect."""
@@ -75,7 +76,8 @@ def run_child(orders: int, parent: int, entry: Entry, limits: Limits, handled: I
                 for number in (signal.SIGPIPE, signal.SIGXFSZ):  # programs would inherit that Python ignores these
                     signal.signal(number, signal.SIG_DFL)
                 os.execv(words[0], words)
-            code = _run_entry(entry, command)
+            options = [f"{key}={value}" for key, value in command.options.items()]
+            code = exit_code(entry.run, [command.kind.name, command.target, *options])
     except (OSError, ValueError) as error:
         os.write(2, f"{name}{error}\n".encode())
     except BaseException:
@@ -102,25 +104,6 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
         ).rehearse()
         _environment("/")
         entry.rehearse()
-
-
-def _run_entry(entry: Entry, command: Resolved) -> int:
-    """Run a Python child to its end, with Python's exit code."""
-    options = [f"{key}={value}" for key, value in command.options.items()]
-    try:
-        return entry.run([command.kind.name, command.target, *options])
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or 0
-        os.write(2, f"{end.code}\n".encode())
-        return 1
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-        return 1
-    finally:
-        with suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
 
 
 def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:

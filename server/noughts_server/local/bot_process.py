@@ -2,31 +2,40 @@
 
 import asyncio
 import os
-from asyncio.subprocess import DEVNULL, PIPE
+import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import cast
+from contextlib import ExitStack, asynccontextmanager, suppress
 
-from noughts_bots.connection.process import PARENT_VARIABLE
+from noughts_bots.reference.registry import REFERENCE_BOTS
 from noughts_bots.reference.specs import BotSpec
-from noughts_proto.interpreter import environment, python
+from noughts_proto.fork_server import ForkedProcess, ForkServer
+from noughts_proto.interpreter import environment
 from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.children.start_retry import StartRetry
 
 _STOP_SECONDS = 2.0
 _KEPT_BYTES = 8_192
 _KEPT_LINES = 40
+_STDERR = 2
+
+_SERVER = ForkServer("noughts_bots.reference")
+"""Forks the reference bots of all runs of this process."""
 
 
-class _Output(asyncio.SubprocessProtocol):
-    """Keeps the last lines that the process wrote, and reports its end."""
+def load_reference_bots() -> None:
+    """Let the process that forks reference bots import what they need now, unless the machine refuses a process."""
+    with suppress(OSError):  # the first bot waits until it can start
+        _SERVER.load()
+
+
+class _Output(asyncio.Protocol):
+    """Keeps the last lines that the process wrote."""
 
     def __init__(self) -> None:
         self.tail = b""
         self.ended = asyncio.Event()
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         self.tail = (self.tail + data)[-_KEPT_BYTES:]
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -36,64 +45,67 @@ class _Output(asyncio.SubprocessProtocol):
 class BotProcess:
     """A process that waits for an address at which to play. `bot_process` creates it."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, output: _Output) -> None:
-        self._transport = transport
+    def __init__(self, process: ForkedProcess, output: _Output | None) -> None:
+        self._process = process
         self._output = output
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     async def play(self, address: str, ticket: str) -> int:
         """Play on the server until the process ends. Return its exit code, or a signal as a negative number."""
-        pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
         # A process that has already ended gets no address.
-        pipe.write(f"{address} {ticket}\n".encode())
-        pipe.close()
-        await self._output.ended.wait()
-        code = self._transport.get_returncode()
-        assert code is not None
+        self._process.stdin.write(f"{address} {ticket}\n".encode())
+        self._process.stdin.close()
+        code = await self._process.ended()
+        if self._output is not None:
+            await self._output.ended.wait()
         return code
 
     @property
     def lines(self) -> list[str]:
         """Return the last lines that it wrote to stderr."""
-        return [line.rstrip() for line in self._output.tail.decode(errors="replace").splitlines()[-_KEPT_LINES:]]
+        text = self._output.tail.decode(errors="replace") if self._output is not None else ""
+        return [line.rstrip() for line in text.splitlines()[-_KEPT_LINES:]]
 
     async def stop(self) -> None:
         """End the process: terminate it, then kill it after a timeout. Can be called repeatedly."""
-        if self._transport.get_returncode() is None:
-            self._transport.terminate()
+        if not self._process.has_ended:
+            self._process.send_signal(signal.SIGTERM)
             try:
-                await asyncio.wait_for(self._output.ended.wait(), _STOP_SECONDS)
+                await asyncio.wait_for(self._process.ended(), _STOP_SECONDS)
             except TimeoutError:
-                self._transport.kill()
-                await self._output.ended.wait()
-        self._transport.close()
+                self._process.send_signal(signal.SIGKILL)
+                await self._process.ended()
+        self._process.close()
 
 
 @asynccontextmanager
 async def bot_process(spec: BotSpec, max_games: int, retry: StartRetry) -> AsyncIterator[BotProcess]:
     """Yield the process of a reference bot with this capacity. It has ended at the end of the block."""
-    loop = asyncio.get_running_loop()
-    start = partial(
-        loop.subprocess_exec,
-        _Output,
-        *python("-m", "noughts_bots.reference", str(spec), str(max_games)),
-        stdin=PIPE,
-        stdout=DEVNULL,
-        stderr=None if spec.asks_an_endpoint else PIPE,  # the user sees at once that it waits for its endpoint
-        env={
-            **(_without_token() if spec.asks_an_endpoint else environment()),
-            PARENT_VARIABLE: str(os.getpid()),
-            # A fork is safe although gRPC's threads run, because gRPC has nothing to do then.
-            "GRPC_ENABLE_FORK_SUPPORT": "0",
-        },
-        # A Ctrl-C in the terminal is for this process; the bots finish their games.
-        start_new_session=True,
-    )
-    transport, output = await retry.until_possible(start)
-    process = BotProcess(transport, output)
+    process = await retry.until_possible(lambda: _start(spec, max_games))
     try:
         yield process
     finally:
         await process.stop()
+
+
+async def _start(spec: BotSpec, max_games: int) -> BotProcess:
+    arguments = [str(spec), str(max_games)]
+    if spec.asks_an_endpoint:  # the user sees at once that it waits for its endpoint
+        return BotProcess(await _SERVER.start(arguments, _without_token(), stderr=_STDERR), None)
+    stderr, child_stderr = os.pipe()
+    with ExitStack() as ends:
+        reading = ends.enter_context(os.fdopen(stderr, "rb", buffering=0))
+        try:
+            module = REFERENCE_BOTS[spec.target].module
+            process = await _SERVER.start(arguments, environment(), stderr=child_stderr, needs=module)
+        finally:
+            os.close(child_stderr)
+        _, output = await asyncio.get_running_loop().connect_read_pipe(_Output, reading)
+        ends.pop_all()
+    return BotProcess(process, output)
 
 
 def _without_token() -> dict[str, str]:

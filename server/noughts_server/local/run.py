@@ -1,7 +1,7 @@
 """A tournament on this machine only: the ordinary server on a loopback socket, and a process for each bot.
 
-This module imports little, so that the first game begins soon: the bots' processes are started before the server's
-parts are imported.
+This module imports little, so that the first game begins soon: the processes that fork bots are started before the
+server's parts are imported.
 """
 
 import os
@@ -19,7 +19,7 @@ from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.local.bot_process import bot_process
+from noughts_server.local.bot_process import bot_process, load_reference_bots
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
 if TYPE_CHECKING:
@@ -53,22 +53,24 @@ async def play_locally(
                     check_out_of_reach(plan.database, spec)
         if plan.engine_note:
             on_note(plan.engine_note)
-        retry = StartRetry(on_note)
-        start = partial(bot_process, max_games=plan.settings.concurrency, retry=retry)
-        references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
-        processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
+        if not all(spec.child_kind for spec in plan.specs):
+            load_reference_bots()
         # Without sandboxed processes there is nothing to report about the sandbox.
         on_sandbox_note = on_note if plan.has_children else lambda note: None
         launcher = await stack.enter_async_context(
             launching(plan.locking, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
         )
-        # The server's parts are imported while the bots, and the process that starts sandboxed ones, import theirs.
+        # The server's parts are imported while the processes that fork bots import theirs.
         from noughts_server.engines.transcript import Transcripts
         from noughts_server.local.run_at_server import LOCAL_LIMITS, RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings
         from noughts_server.store.engine.sqlite import url_of
 
+        retry = StartRetry(on_note)
+        start = partial(bot_process, max_games=plan.settings.concurrency, retry=retry)
+        references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
+        processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
         database = plan.database
         file: _TemporaryFile | None = None
         if database is None:
