@@ -5,7 +5,7 @@ A transcript has a section for each command line:
     $ noughts tournament create spring --repeat daily
     Error: --repeat 'daily': expected weekly
 
-The names of folders and servers differ from run to run, so they are replaced: see `Golden.compare`.
+The names of folders and servers and times of day differ from run to run, so they are replaced: see `Golden.compare`.
 """
 
 import re
@@ -15,6 +15,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent.parent / "golden"
 _PROMPT = "$ noughts "
 _ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
 _PROCESSES = "golden files are written by one process: add `-n 0` to `--update`"
 
 
@@ -25,6 +26,8 @@ class Golden:
         """`update`: write outputs instead of comparing them; `is_alone`: no other process runs tests."""
         assert is_alone or not update, _PROCESSES
         self._update = update
+        self._written: dict[tuple[Path, str], str] = {}
+        """The sections that this run has written."""
 
     def compare(self, line: str, output: str, commands: int, replaced: Mapping[str, str]) -> None:
         """Compare the output of a command line with its transcript; with `--update`, write it there.
@@ -37,8 +40,11 @@ class Golden:
         for text, replacement in replaced.items():
             line, output = line.replace(text, replacement), output.replace(text, replacement)
         line, output = (_ADDRESS.sub("HOST:PORT", text) for text in (line, output))
+        output = _TIME.sub("DATE TIME", output)
         sections = _sections(file)
         if self._update:
+            written = self._written.setdefault((file, line), output)
+            assert written == output, f"{line} has two outputs; give other names to what it reads"
             sections[line] = output
             file.parent.mkdir(exist_ok=True)
             file.write_text("\n".join(_section(*section) for section in sorted(sections.items())), encoding="utf-8")

@@ -76,6 +76,26 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return Golden(update=request.config.getoption("--update"), is_alone=not hasattr(request.config, "workerinput"))
 
 
+class Transcript(Protocol):
+    """Runs `noughts` with a command line, and compares all that it prints with tests/golden."""
+
+    def __call__(
+        self, line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Result: ...
+
+
+@pytest.fixture
+def transcript(noughts: Noughts, golden: Golden, tmp_path: Path) -> Transcript:
+    """Return the outputs of a command line, which have been compared."""
+
+    def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
+        result = noughts(line, code=code, stdin=stdin, env=env)
+        golden.compare(line, result.stdout + result.stderr, command_words(line), own_paths(tmp_path))
+        return result
+
+    return run
+
+
 class Refusal(Protocol):
     """Runs `noughts` with a command line that is refused, and compares its errors with tests/golden."""
 
@@ -90,11 +110,15 @@ def refusal(noughts: Noughts, golden: Golden, tmp_path: Path) -> Refusal:
 
     def run(line: str, *, code: int, stdin: str | None = None, env: Mapping[str, str] | None = None) -> str:
         errors = noughts(line, code=code, stdin=stdin, env=env).stderr
-        own_paths = {str(tmp_path): "FOLDER", sys.executable: "PYTHON", str(ROOT): "CHECKOUT"}
-        golden.compare(line, errors, command_words(line), own_paths)
+        golden.compare(line, errors, command_words(line), own_paths(tmp_path))
         return errors
 
     return run
+
+
+def own_paths(folder: Path) -> dict[str, str]:
+    """Return the paths of a test with this folder, and what stands for them in tests/golden."""
+    return {str(folder): "FOLDER", sys.executable: "PYTHON", str(ROOT): "CHECKOUT"}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from noughts_server.cli.drawing.match_summary import terminations_line
+from tests.server.cli.conftest import Refusal
 
 ONLY_CONNECT4 = """
 from noughts_bots import Bot
@@ -22,28 +23,22 @@ class Mine(Bot):
 
 
 @pytest.mark.parametrize(
-    "line, expected",
+    "line",
     [
-        ("match py:./nofile.py:Bot random", "nofile.py, which is not a file, expected a file\nFix: Check the path"),
-        ("match exec:./nobin random", "'./nobin', expected one that can be run\nFix: Check that ./nobin exists"),
-        ("match random random --opening-rule swap", "Error: --opening-rule swap: got --variant tictactoe, expected"),
-        ("serve --listen 127.0.0.1:99999", "Error: --listen '127.0.0.1:99999': expected HOST:PORT with a port up to"),
-        ("match random random --games 0", "Error: Invalid value for '--games': "),
-        ("match random random --gmaes 2", "Error: No such option: --gmaes"),
-        (
-            "serve --db /nonexistent/x.db",
-            "Error: --db /nonexistent/x.db: folder /nonexistent does not exist\nFix: Create it",
-        ),
-        ("match random random --variant gomokuu", "`mnk:M,N,K`\nDid you mean gomoku?"),
-        (
-            "match random random --seed -1",
-            "Error: --seed -1: expected 0 to 18446744073709551615\nFix: See `noughts match",
-        ),
-        ("match random", "Error: Missing argument 'B'.\nFix: See `noughts match --help`."),
+        "match py:./nofile.py:Bot random",
+        "match exec:./nobin random",
+        "match random random --opening-rule swap",
+        "serve --listen 127.0.0.1:99999",
+        "match random random --games 0",
+        "match random random --gmaes 2",
+        "serve --db /nonexistent/x.db",
+        "match random random --variant gomokuu",
+        "match random random --seed -1",
+        "match random",
     ],
 )
-def test_wrong_usage_is_one_error_with_exit_code_2(noughts: Any, line: str, expected: str) -> None:
-    assert expected in noughts(line, code=2).stderr
+def test_wrong_usage_is_one_error_with_exit_code_2(refusal: Refusal, folder: Path, line: str) -> None:
+    refusal(line, code=2)
 
 
 @pytest.fixture
@@ -60,39 +55,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "line, code, expected",
+    "line, code",
     [
-        (
-            "match 'my bots/bot.py' random --variant tictactoe",
-            1,
-            "expected one that plays tictactoe\nFix: Choose a variant that it plays: --variant connect4.",
-        ),
-        (
-            "estimate 'Mine=py:my bots/bot.py' --variants tictactoe --games 2",
-            1,
-            "expected one that plays tictactoe\nFix: Choose others with --variants: tictactoe, connect4, mnk:7,7,4, or",
-        ),
-        ("match 'my bots' random", 2, "Fix: Name a file in this folder, such as 'my bots/bot.py'."),
-        ("match 'A=my bots' random", 2, "Name a file in this folder, such as 'A=my bots/bot.py'."),
-        (
-            "rate forfeits.csv --without-forfeits",
-            2,
-            "got 2 forfeits and no other game with a result, expected at least one\nFix: Leave out --without-forfeits.",
-        ),
-        ("rate void.csv", 2, "got 1 game without a result, expected at least one\nFix: Name a file with games that"),
-        ("records convert results.csv games.sgf", 2, "Fix: Convert to .csv or .pgn, or name the file that has the"),
-        ("match random random -o 'my bots'", 1, "my bots: Is a directory\nFix: That is a folder. Name a file."),
-        (
-            "bot submit nofile.py",
-            1,
-            "nofile.py: No such file or directory, expected a file or a folder\nFix: Check the",
-        ),
-        ("records show results.csv", 2, "Fix: Name the file that has the moves."),
-        ("tournament tables empty.csv", 1, "empty.csv: got no games, expected at least one\nFix: Name a file with"),
+        ("match 'my bots/bot.py' random --variant tictactoe", 1),
+        ("estimate 'Mine=py:my bots/bot.py' --variants tictactoe --games 2", 1),
+        ("match 'my bots' random", 2),
+        ("match 'A=my bots' random", 2),
+        ("rate forfeits.csv --without-forfeits", 2),
+        ("rate void.csv", 2),
+        ("records convert results.csv games.sgf", 2),
+        ("match random random -o 'my bots'", 1),
+        ("bot submit nofile.py", 1),
+        ("records show results.csv", 2),
+        ("tournament tables empty.csv", 1),
     ],
 )
-def test_errors_say_what_to_do(noughts: Any, folder: Path, line: str, code: int, expected: str) -> None:
-    assert expected in noughts(line, code=code).stderr
+def test_errors_say_what_to_do(refusal: Refusal, folder: Path, line: str, code: int) -> None:
+    refusal(line, code=code)
 
 
 @pytest.mark.parametrize("kind", [".jsonl", ".sgf", ".pgn", ".csv", ".psq"])

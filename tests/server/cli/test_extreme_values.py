@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.command_line import commands_and_groups, invoke
 from tests.support.processes import environment, run_here
 
@@ -51,15 +52,15 @@ def test_wrong_value_of_every_integer_option_is_refused_in_plain_words(wrong: st
 
 
 @pytest.mark.parametrize(
-    "line, expected",
+    "line",
     [
-        ("token revoke x", "Invalid value for 'ID': got 'x', expected a whole number\nFix: See"),
-        ("match random random --games 0", "'--games': got '0', expected a whole number from 1 to 1,000,000\nFix: See"),
-        ("match random random --format x", "Invalid value for '--format': 'x' is not one of"),
+        "token revoke x",
+        "match random random --games 0",
+        "match random random --format x",
     ],
 )
-def test_value_of_a_wrong_kind_is_one_error(noughts: Any, line: str, expected: str) -> None:
-    assert expected in noughts(line, code=2).stderr
+def test_value_of_a_wrong_kind_is_one_error(refusal: Refusal, line: str) -> None:
+    refusal(line, code=2)
 
 
 def test_huge_seed_is_refused(noughts: Any) -> None:

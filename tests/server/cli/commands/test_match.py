@@ -17,7 +17,7 @@ import pytest
 
 from noughts_server.cli.local_games.playing import exit_if_ended_early
 from noughts_server.local.plan import LocalOutcome
-from tests.server.cli.conftest import Refusal, total_score
+from tests.server.cli.conftest import Refusal, Transcript, total_score
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, eventually
 
@@ -157,27 +157,24 @@ def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line",
     [
-        ("match random nobody", "nobody"),
-        ("match random pascal --variant mnk:5,5,4", "mnk:5,5,4"),
-        ("match random random --variant chess", "--variant 'chess'"),
-        ("match random random --time soon", "--time 'soon'"),
-        ("match random random --margin soon", "--margin 'soon'"),
-        ("match random random --seed -1", "--seed -1"),
-        ("match random random --times", "--times"),
-        ("match random random --db nonsense://", "nonsense"),
-        ("tournament run random", "at least two"),
-        ("tournament run random random --schedule berger", "round-robin"),
-        ("match random random --games 0", "--games"),
-        ("match random", "'B'"),
+        "match random nobody",
+        "match random pascal --variant mnk:5,5,4",
+        "match random random --variant chess",
+        "match random random --time soon",
+        "match random random --margin soon",
+        "match random random --seed -1",
+        "match random random --times",
+        "match random random --db nonsense://",
+        "tournament run random",
+        "tournament run random random --schedule berger",
+        "match random random --games 0",
+        "match random",
     ],
 )
-def test_slip_of_the_pen_is_a_usage_error_in_one_message(noughts: Any, line: str, said: str) -> None:
-    result = noughts(line, code=2)
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
+def test_slip_of_the_pen_is_a_usage_error_in_one_message(transcript: Transcript, line: str) -> None:
+    transcript(line, code=2)
 
 
 def test_file_that_cannot_be_written_is_found_out_before_the_games(refusal: Refusal, tmp_path: Path) -> None:

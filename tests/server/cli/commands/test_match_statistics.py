@@ -133,19 +133,19 @@ def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, t
 
 
 @pytest.mark.parametrize(
-    "test, message",
+    "test",
     [
-        ("elo0=0", "got no elo1"),
-        ("elo0=0,elo1=x", "got 'elo1=x'"),
-        ("elo0=0,elo0=1,elo1=5", "got elo0 twice, expected it once"),
-        ("elo0=0,elo1=5,gamma=1", "got 'gamma=1'"),
-        ("elo0=5,elo1=0", "expected elo0 below elo1"),
-        ("elo0=0,elo1=5,model=bayesian", "got 'model=bayesian', expected"),
-        ("", "got ''"),
+        "elo0=0",
+        "elo0=0,elo1=x",
+        "elo0=0,elo0=1,elo1=5",
+        "elo0=0,elo1=5,gamma=1",
+        "elo0=5,elo1=0",
+        "elo0=0,elo1=5,model=bayesian",
+        "",
     ],
 )
-def test_a_test_that_cannot_be_made_is_refused_before_anything_is_played(noughts: Any, test: str, message: str) -> None:
-    assert message in noughts(f"match random random --sprt '{test}'", code=2).stderr
+def test_a_test_that_cannot_be_made_is_refused_before_anything_is_played(refusal: Refusal, test: str) -> None:
+    refusal(f"match random random --sprt '{test}'", code=2)
 
 
 def test_bots_that_always_play_the_same_are_counted_once(noughts: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Refusal, Transcript
 
 RESULTS = """white,black,result
 a,b,1-0
@@ -40,12 +40,8 @@ def test_rate_tells_players_advantage_draws_and_groups(noughts: Any, file: Path)
     assert told["los"][1][2] == first["los_next"]
 
 
-def test_rate_shows_groups_apart_and_says_why(noughts: Any, file: Path) -> None:
-    shown = noughts(f"rate {file}").stdout
-    assert "2 groups" in shown
-    assert "--prior" in shown
-    assert "Moving first is worth +269" in shown
-    table, _, _ = shown.partition("Moving first")
+def test_rate_shows_groups_apart_and_says_why(transcript: Transcript, file: Path) -> None:
+    table, _, _ = transcript(f"rate {file}").stdout.partition("Moving first")
     assert max(map(len, table.splitlines())) <= 80
 
 
@@ -59,26 +55,26 @@ def test_rate_holds_anchors_and_joins_groups_by_a_prior(noughts: Any, file: Path
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options",
     [
-        ("--anchor nobody=1500", "got an anchor 'nobody' that has no games"),
-        ("--anchor b", "expected NAME=RATING"),
-        ("--anchor b=nan", "expected NAME=RATING"),
-        ("--anchor b=1 --anchor b=2", "got 'b' twice"),
+        "--anchor nobody=1500",
+        "--anchor b",
+        "--anchor b=nan",
+        "--anchor b=1 --anchor b=2",
     ],
 )
-def test_rate_refuses_anchors_that_cannot_be(noughts: Any, file: Path, options: str, message: str) -> None:
-    assert message in noughts(f"rate {file} {options}", code=2).stderr
+def test_rate_refuses_anchors_that_cannot_be(refusal: Refusal, file: Path, options: str) -> None:
+    refusal(f"rate {file} {options}", code=2)
 
 
-def test_rate_names_the_line_that_cannot_be_read(noughts: Any, file: Path) -> None:
-    file.write_text(RESULTS + "a,b,won\n")
-    assert f"{file}, line 9: got the result 'won', expected one of 1-0" in noughts(f"rate {file}", code=2).stderr
+def test_rate_names_the_line_that_cannot_be_read(refusal: Refusal, tmp_path: Path) -> None:
+    (tmp_path / "broken.csv").write_text(RESULTS + "a,b,won\n")
+    refusal(f"rate {tmp_path}/broken.csv", code=2)
 
 
-def test_rate_of_no_games_is_an_error(refusal: Refusal, file: Path) -> None:
-    file.write_text("white,black,result\n")
-    refusal(f"rate {file}", code=2)
+def test_rate_of_no_games_is_an_error(refusal: Refusal, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("white,black,result\n")
+    refusal(f"rate {tmp_path}/empty.csv", code=2)
     refusal(f"rate {file}.gone", code=1)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.tools import run
 
 pytestmark = pytest.mark.processes
@@ -57,24 +58,16 @@ def test_a_file_and_a_database_give_the_same_page_in_any_process(noughts: Any, p
 
 
 @pytest.mark.parametrize(
-    "options, told",
-    [
-        ("--sprt elo0=5,elo1=0", "expected elo0 below elo1"),
-        ("--sprt elo=5", "got 'elo=5'"),
-        ("--sprt elo1=much", "got 'elo1=much'"),
-        ("--sprt elo1=nan", "elo1=nan"),
-        ("--games -1", "--games"),
-    ],
+    "options",
+    ["--sprt elo0=5,elo1=0", "--sprt elo=5", "--sprt elo1=much", "--sprt elo1=nan", "--games -1"],
 )
-def test_wrong_options_are_named_before_anything_is_read(noughts: Any, tmp_path: Path, options: str, told: str) -> None:
-    refused = noughts(f"report nowhere.jsonl -o {tmp_path}/out {options}", code=2)
-    assert told in " ".join(refused.stderr.split())
+def test_wrong_options_are_named_before_anything_is_read(refusal: Refusal, tmp_path: Path, options: str) -> None:
+    refusal(f"report nowhere.jsonl -o {tmp_path}/out {options}", code=2)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_named(noughts: Any, played: Path) -> None:
-    refused = noughts(f"report {played}/games.jsonl -o {played}/games.db/out", code=1)
-    assert "expected a folder or file that can be created" in " ".join(refused.stderr.split())
+def test_a_folder_that_cannot_be_made_is_named(refusal: Refusal, played: Path) -> None:
+    refusal(f"report {played}/games.jsonl -o {played}/games.db/out", code=1)
 
 
 def test_a_test_is_asked_for_in_a_match_of_two_alone(noughts: Any, tmp_path: Path) -> None:

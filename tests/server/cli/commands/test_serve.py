@@ -170,14 +170,14 @@ def test_metrics_beyond_this_machine_are_a_usage_error(refusal: Refusal) -> None
 
 
 @pytest.mark.parametrize(
-    "option, said",
+    "option",
     [
-        ("--limit sessions", "expected NAME=NUMBER"),
-        ("--limit sessions=many", "expected NAME=NUMBER"),
-        ("--limit rockets=3", "got 'rockets', expected address_answer_bytes, address_bytes"),
-        ("--limit sessions=0", "limit sessions"),
-        ("--proxy example.org", "expected an address"),
+        "--limit sessions",
+        "--limit sessions=many",
+        "--limit rockets=3",
+        "--limit sessions=0",
+        "--proxy example.org",
     ],
 )
-def test_a_bound_or_a_proxy_that_is_none_is_a_usage_error(noughts: Any, option: str, said: str) -> None:
-    assert said in noughts(f"serve --no-web --listen 127.0.0.1:0 {option}", code=2).stderr
+def test_a_bound_or_a_proxy_that_is_none_is_a_usage_error(refusal: Refusal, option: str) -> None:
+    refusal(f"serve --no-web --listen 127.0.0.1:0 {option}", code=2)

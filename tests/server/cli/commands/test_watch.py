@@ -17,7 +17,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination, cell_names, parse_variant
 from noughts_server.cli.drawing.boards import board_lines
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
-from tests.server.cli.conftest import Ask
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
 from tests.support.patience import PATIENCE
 
@@ -82,16 +82,16 @@ def test_interrupting_is_the_way_to_stop(start: Any, server: str, line: str) -> 
 
 
 @pytest.mark.parametrize(
-    "line, code, said",
+    "line, code",
     [
-        ("watch nowhere", 1, "tournaments/nowhere does not exist"),
-        ("watch spring/21", 1, "tournaments/spring/games/21 does not exist"),
-        ("watch a/b/c", 2, "expected a game"),
+        ("watch nowhere", 1),
+        ("watch spring/21", 1),
+        ("watch a/b/c", 2),
     ],
 )
-def test_what_cannot_be_watched_is_named(ask: Ask, noughts: Any, server: str, line: str, code: int, said: str) -> None:
+def test_what_cannot_be_watched_is_named(ask: Ask, refusal: Refusal, server: str, line: str, code: int) -> None:
     ask("tournament create spring")
-    assert said in noughts(f"{line} --server {server}", code=code).stderr
+    refusal(f"{line} --server {server}", code=code)
 
 
 # The screen, drawn without a terminal.

@@ -4,6 +4,7 @@ import json
 import mmap
 import operator
 import shlex
+import shutil
 import signal
 import sqlite3
 from contextlib import closing
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.work_units import unpack_times
+from tests.server.cli.conftest import Refusal
 from tests.support.processes import environment, eventually, exit_code_and_errors, run_here, started
 
 FORMATS = {
@@ -178,25 +180,22 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "words, complaint",
+    "words",
     [
-        ("match random three-stage --games 4", "got games 4, expected 6 or more"),
-        ("match random three-stage --games 6 --time 1/move", "got time 1/move, expected none"),
-        ("match three-stage random --games 6", "expected random=random three-stage=three-stage"),
-        ("match random three-stage --games 6 --seed 6", "got seed 6, expected 5"),
+        "match random three-stage --games 4",
+        "match random three-stage --games 6 --time 1/move",
+        "match three-stage random --games 6",
+        "match random three-stage --games 6 --seed 6",
     ],
 )
-def test_only_what_was_begun_is_gone_on_with(tmp_path: Path, begun: Path, words: str, complaint: str) -> None:
-    env = environment(XDG_DATA_HOME=str(tmp_path))
-    refused = run_here(shlex.split(f"{words} --db {begun} --resume"), env, code=2)
-    assert complaint in refused.stderr
+def test_only_what_was_begun_is_gone_on_with(refusal: Refusal, tmp_path: Path, begun: Path, words: str) -> None:
+    kept = shutil.copy(begun, tmp_path)
+    refusal(f"{words} --db {kept} --resume", code=2)
 
 
-def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
-    env = environment(XDG_DATA_HOME=str(tmp_path))
-    assert "expected --db FILE" in run_here(["match", "random", "random", "--resume"], env, code=2).stderr
-    missing = run_here(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
-    assert "it does not exist" in missing.stderr
+def test_resuming_takes_a_database_with_a_run(refusal: Refusal, tmp_path: Path) -> None:
+    refusal("match random random --resume", code=2)
+    refusal(f"match random random --resume --db {tmp_path}/no.db", code=1)
 
 
 def test_the_named_run_of_a_database_is_resumed(tmp_path: Path) -> None:

@@ -90,22 +90,22 @@ def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, 
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options",
     [
-        ("--openings nothing.txt", "there is no such file; expected `none`, `random:K`, `balanced:K`, `balanced15`"),
-        ("--openings random:x", "got 'x' plies, expected a number as in `random:6`"),
-        ("--openings random:9", "got 9 plies, expected 1 to 8 for tictactoe"),
-        ("--openings balanced15", "--openings balanced15: line 3: got cell"),
-        ("--symmetries", "--symmetries: got no openings, expected --openings as well"),
-        ("--openings-order random", "--openings-order random: got no openings"),
-        ("--openings random:2 --openings-order random", "got random:2, expected a file or a book"),
-        ("--openings balanced15 --openings-order up", "--openings-order 'up': expected `sequential` or `random`"),
-        ("--variant gomoku --opening-rule swap2 --openings random:3", "the players agree on one (swap2)"),
-        ("--variant gomoku --opening-rule swap2 --openings balanced15", "the players agree on one (swap2)"),
+        "--openings nothing.txt",
+        "--openings random:x",
+        "--openings random:9",
+        "--openings balanced15",
+        "--symmetries",
+        "--openings-order random",
+        "--openings random:2 --openings-order random",
+        "--openings balanced15 --openings-order up",
+        "--variant gomoku --opening-rule swap2 --openings random:3",
+        "--variant gomoku --opening-rule swap2 --openings balanced15",
     ],
 )
-def test_openings_that_cannot_be_are_refused_before_anything_starts(noughts: Any, options: str, message: str) -> None:
-    assert message in noughts(f"match random random {options}", code=2).stderr
+def test_openings_that_cannot_be_are_refused_before_anything_starts(refusal: Refusal, options: str) -> None:
+    refusal(f"match random random {options}", code=2)
 
 
 def test_the_line_of_an_illegal_opening_is_named(refusal: Refusal, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from noughts_bots.reference.specs import parse_spec
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalPlan
+from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
 
 BOT = """
@@ -152,21 +153,20 @@ def test_labels_may_have_an_equals_sign_of_their_own(noughts: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong, said",
+    "wrong",
     [
-        ("--time-of C=1/move", "--time-of 'C=1/move': unknown bot 'C', expected one of A, B"),
-        ("--time-of 1/move", "expected LABEL=T"),
-        ("--time-of A=soon", "--time-of A 'soon': expected `none`"),
-        ("--time-of A=1/move --time-of A=2/move", "got 'A' twice"),
-        ("--margin-of C=1", "unknown bot 'C'"),
-        ("--margin-of A=soon", "--margin-of A 'soon': expected milliseconds"),
+        "--time-of C=1/move",
+        "--time-of 1/move",
+        "--time-of A=soon",
+        "--time-of A=1/move --time-of A=2/move",
+        "--margin-of C=1",
+        "--margin-of A=soon",
     ],
 )
 @pytest.mark.parametrize("command", ["match", "tournament run"])
 def test_what_is_wrong_with_them_is_said_before_anything_starts(
-    noughts: Any, tmp_path: Path, command: str, wrong: str, said: str
+    refusal: Refusal, tmp_path: Path, command: str, wrong: str
 ) -> None:
     games = tmp_path / "games.jsonl"
-    result = noughts(f"{command} A=random B=random {wrong} -o {games}", code=2)
-    assert said in result.stderr
+    refusal(f"{command} A=random B=random {wrong} -o {games}", code=2)
     assert not list(tmp_path.glob("*games*"))

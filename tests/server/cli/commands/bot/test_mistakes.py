@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.local.solving import Question, answer
-from tests.server.cli.conftest import Noughts
+from tests.server.cli.conftest import Noughts, Refusal
 from tests.support.background import bots_online
 from tests.support.processes import eventually, json_of
 
@@ -91,8 +91,8 @@ def test_positions_keep_their_line_numbers_and_need_no_move(noughts: Noughts, tm
     assert noughts(f"bot check perfect --positions {file}", code=1).stdout.startswith("line 2: ")
 
 
-def test_tests_without_a_file_of_positions_are_refused(noughts: Noughts) -> None:
-    assert "--pytest: got no -o FILE" in noughts("bot mistakes weak --pytest test_positions.py", code=2).stderr
+def test_tests_without_a_file_of_positions_are_refused(refusal: Refusal) -> None:
+    refusal("bot mistakes weak --pytest test_positions.py", code=2)
 
 
 @pytest.mark.parametrize(

@@ -104,17 +104,17 @@ def test_wrong_file_of_bots_is_refused_with_the_place(noughts: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line",
     [
-        ("", "got neither, expected either SPEC or --config FILE"),
-        ("random --config bots.toml", "got both, expected either SPEC"),
-        ("--config missing.toml", "--config missing.toml: No such file"),
-        ("random minimax --name mine", "--name 'mine': got 2 bots, expected one"),
-        ("A=random A=minimax", "'A' twice"),
+        "",
+        "random --config bots.toml",
+        "--config missing.toml",
+        "random minimax --name mine",
+        "A=random A=minimax",
     ],
 )
-def test_unclear_choice_of_bots_is_refused(noughts: Any, line: str, said: str) -> None:
-    assert said in noughts(f"bot run {line}", code=2, env={"NOUGHTS_TOKEN": "nou_none"}).stderr
+def test_unclear_choice_of_bots_is_refused(refusal: Refusal, line: str) -> None:
+    refusal(f"bot run {line}", code=2, env={"NOUGHTS_TOKEN": "nou_none"})
 
 
 def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, token: str) -> None:

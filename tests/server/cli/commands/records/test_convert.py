@@ -165,25 +165,25 @@ def test_name_of_a_tournament_is_told_from_that_of_a_file(refusal: Refusal) -> N
 
 
 @pytest.mark.parametrize(
-    "names, message, code",
+    "names, code",
     [
-        ("games.jsonl games.txt", "got the name 'games.txt', expected one that ends in .jsonl, .sgf", 2),
-        ("nothing.sgf games.jsonl", "nothing.sgf: No such file", 1),
-        ("games.csv games.sgf", "got results without moves, expected games for", 2),
-        ("games.jsonl games.psq", "got more than one game, expected one", 2),
-        ("bad.jsonl games.sgf", "bad.jsonl, line 2: got broken JSON, expected a game as JSON on one line", 1),
-        ("solid.jsonl games.sgf", "solid.jsonl, line 1: got a game of qubic, expected a flat board", 1),
+        ("games.jsonl games.txt", 2),
+        ("nothing.sgf games.jsonl", 1),
+        ("games.csv games.sgf", 2),
+        ("games.jsonl games.psq", 2),
+        ("bad.jsonl games.sgf", 1),
+        ("solid.jsonl games.sgf", 1),
     ],
 )
 def test_what_cannot_be_converted_is_said_and_leaves_no_file(
-    noughts: Any, file: Path, tmp_path: Path, names: str, message: str, code: int
+    refusal: Refusal, file: Path, tmp_path: Path, names: str, code: int
 ) -> None:
     (tmp_path / "games.csv").write_text("white,black,result\na,b,1-0\n")
     (tmp_path / "bad.jsonl").write_text(json.dumps(GAMES[0]) + "\n{\n")
     (tmp_path / "solid.jsonl").write_text(json.dumps({**GAMES[3], "variant": "qubic"}) + "\n")
     source, target = names.split()
     before = sorted(tmp_path.iterdir())
-    assert message in noughts(f"records convert {tmp_path}/{source} {tmp_path}/{target}", code=code).stderr
+    refusal(f"records convert {tmp_path}/{source} {tmp_path}/{target}", code=code)
     assert sorted(tmp_path.iterdir()) == before
 
 

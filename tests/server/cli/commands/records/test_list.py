@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.commands.records.conftest import GAMES, rows
+from tests.server.cli.conftest import Refusal, Transcript
 
 
 def test_list_of_results_shows_no_length(noughts: Any, file: Path, tmp_path: Path) -> None:
@@ -38,22 +39,19 @@ def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, optio
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options",
     [
-        ("--against bob", "--opponent bob: requires --bot"),
-        ("--result won", "--result 'won': expected 1-0"),
-        ("--termination late", "--termination 'late': expected line"),
-        ("--variant chess", "--variant 'chess': expected one of"),
-        ("--opening 1", "--opening '1': expected cells as in `h8i9`"),
+        "--against bob",
+        "--result won",
+        "--termination late",
+        "--variant chess",
+        "--opening 1",
     ],
 )
-def test_filters_that_no_game_could_pass_are_refused(noughts: Any, file: Path, options: str, message: str) -> None:
-    assert message in noughts(f"records list {file} {options}", code=2).stderr
+def test_filters_that_no_game_could_pass_are_refused(refusal: Refusal, file: Path, options: str) -> None:
+    refusal(f"records list {file} {options}", code=2)
 
 
-def test_a_list_for_people_is_a_table(noughts: Any, file: Path) -> None:
-    result = noughts(f"records list {file} --limit 2")
-    assert "ada    bob     1-0     line" in result.stdout
-    assert "a3 a2" in result.stdout
-    assert "There are more than 2" in result.stderr
-    assert "No such games in" in noughts(f"records list {file} --bot nobody").stdout
+def test_a_list_for_people_is_a_table(transcript: Transcript, file: Path) -> None:
+    transcript(f"records list {file} --limit 2")
+    transcript(f"records list {file} --bot nobody")

@@ -128,23 +128,21 @@ def test_variant_with_an_agreed_opening_begins_on_the_empty_board(ask: Ask) -> N
 
 
 @pytest.mark.parametrize(
-    "line, code, complaint",
+    "line, code",
     [
-        ("create best best", 2, "BASE: got 'bots/best/versions/1', expected a version other than the new one"),
-        ("create best worst@7", 1, "bots/worst/versions/7 does not exist"),
-        ("create best nobody", 1, "bots/nobody does not exist"),
-        ("create best worst --sprt ''", 2, "--sprt '': got ''"),
-        ("create best worst --sprt elo0=1", 2, "--sprt 'elo0=1': got no elo1"),
-        ("create best worst --name 'No way'", 2, "expected 1 to 63 characters"),
-        ("create best worst --openings nothing", 2, "--openings nothing: there is no such file"),
-        ("show missing", 1, "tests/missing does not exist\nFix: `noughts test list` shows the tests."),
-        ("wait missing", 1, "tests/missing does not exist"),
-        ("stop a/b", 2, "expected a test"),
+        ("create best best", 2),
+        ("create best worst@7", 1),
+        ("create best nobody", 1),
+        ("create best worst --sprt ''", 2),
+        ("create best worst --sprt elo0=1", 2),
+        ("create best worst --name 'No way'", 2),
+        ("create best worst --openings nothing", 2),
+        ("show missing", 1),
+        ("wait missing", 1),
+        ("stop a/b", 2),
     ],
 )
-def test_what_is_wrong_is_explained(
-    ask: Ask, noughts: Any, env: dict[str, str], line: str, code: int, complaint: str
-) -> None:
+def test_what_is_wrong_is_explained(ask: Ask, refusal: Refusal, env: dict[str, str], line: str, code: int) -> None:
     for name in ("best", "worst"):
         ask(f"bot register {name}")
-    assert complaint in noughts(f"test {line}", code=code, env=env).stderr
+    refusal(f"test {line}", code=code, env=env)

@@ -170,16 +170,16 @@ def test_full_disk_refuses_the_file_before_there_is_a_token(
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line",
     [
-        ("token create", "--owner"),
-        ("token create --owner alice --expires soon", "--expires 'soon'"),
-        ("token create --owner alice --scope everything", "play:NAME"),
-        ("token list --db x.db --server 127.0.0.1:1", "got both"),
+        "token create",
+        "token create --owner alice --expires soon",
+        "token create --owner alice --scope everything",
+        "token list --db x.db --server 127.0.0.1:1",
     ],
 )
-def test_wrong_options_of_token_are_usage_errors(noughts: Any, line: str, said: str) -> None:
-    assert said in noughts(line, code=2).stderr
+def test_wrong_options_of_token_are_usage_errors(refusal: Refusal, line: str) -> None:
+    refusal(line, code=2)
 
 
 def test_bot_whose_token_is_revoked_in_the_database_stops_and_says_why(bob: Any, noughts: Any, database: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.commands.conftest import wait_until_finished
-from tests.server.cli.conftest import Ask, Refusal
+from tests.server.cli.conftest import Ask, Refusal, Transcript
 from tests.support.background import bots_online
 
 
@@ -118,9 +118,7 @@ def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
     ask: Ask, bots: list[str], noughts: Any, server: str
 ) -> None:
     told = ask("tournament create drawn --games 4")["seed_hash"]
-    refused = noughts(f"tournament verify drawn --server {server}", code=1)
-    assert "its seed is still secret" in refused.stderr
-    assert told in refused.stderr
+    assert told in noughts(f"tournament verify drawn --server {server}", code=1).stderr
     for bot in bots:
         ask(f"tournament join drawn --bot {bot}")
     ask("tournament start drawn")
@@ -183,20 +181,20 @@ def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
 
 
 def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
-    ask: Ask, bots: list[str], noughts: Any, start: Any, env: dict[str, str]
+    ask: Ask, bots: list[str], refusal: Refusal, start: Any, env: dict[str, str]
 ) -> None:
     withdraw = f"tournament withdraw small --bot {bots[0]}"
     ask("tournament create small")
     for joining in (f"small {bots[0]}", f"small --bot {bots[0]} --label Lucky"):
         entered = ask(f"tournament join {joining}")
         assert ask(withdraw)["label"] == entered["label"]
-    assert "it has no entry in tournaments/small" in noughts(withdraw, code=1, env=env).stderr
+    refusal(f"{withdraw} --format text", code=1, env=env)
     with start(f"bot run random --name {bots[0]} --version 2", env) as newer:
         newer.stdout.readline()
         for version, label in ((1, "one"), (2, "two")):
             ask(f"tournament join small {bots[0]}@{version} --label {label}")
-    assert "Name one: one, two" in noughts(withdraw, code=1, env=env).stderr
-    assert "expected either LABEL" in noughts("tournament withdraw small", code=2, env=env).stderr
+    refusal(withdraw, code=1, env=env)
+    refusal("tournament withdraw small", code=2, env=env)
 
 
 def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
@@ -211,34 +209,28 @@ def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, se
 
 
 @pytest.mark.parametrize(
-    "line, code, said",
+    "line, code",
     [
-        ("tournament show nowhere", 1, "tournaments/nowhere does not exist"),
-        ("tournament create Spring!", 2, "Error: NAME: got 'Spring!', expected 1 to 63 characters"),
-        ("tournament join nowhere --bot nobody", 1, "does not exist"),
-        ("tournament show a/b", 2, "expected a tournament"),
-        ("game show spring", 2, "expected a game"),
-        ("game explain spring", 2, "expected an existing file of games, or a game on a server"),
-        ("leaderboard --variant chess", 2, "--variant 'chess'"),
-        ("leaderboard --time-class quick", 2, "Error: --time-class: got 'quick', expected one of untimed"),
+        ("tournament show nowhere", 1),
+        ("tournament create Spring!", 2),
+        ("tournament join nowhere --bot nobody", 1),
+        ("tournament show a/b", 2),
+        ("game show spring", 2),
+        ("game explain spring", 2),
+        ("leaderboard --variant chess", 2),
+        ("leaderboard --time-class quick", 2),
     ],
 )
 def test_what_the_server_refuses_is_one_message(
-    noughts: Any, server: str, token: str, line: str, code: int, said: str
+    transcript: Transcript, env: dict[str, str], line: str, code: int
 ) -> None:
-    result = noughts(line, code=code, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
-    assert said in result.stderr
-    assert result.stdout == ""
+    transcript(line, code=code, env=env)
 
 
-def test_start_without_entries_and_pause_before_start_say_what_to_do(ask: Ask, noughts: Any, env: Any) -> None:
+def test_start_without_entries_and_pause_before_start_say_what_to_do(ask: Ask, refusal: Refusal, env: Any) -> None:
     ask("tournament create early")
-    said = noughts("tournament start early", code=1, env=env).stderr
-    assert said.startswith(
-        "Error: tournaments/early is open with 0 entries, expected at least 2\nFix: Let more bots join: "
-    )
-    said = noughts("tournament pause early", code=1, env=env).stderr
-    assert said.startswith("Error: tournaments/early is open, expected running\nFix: Only a running tournament can")
+    refusal("tournament start early", code=1, env=env)
+    refusal("tournament pause early", code=1, env=env)
 
 
 @pytest.mark.parametrize("line", ["tournament create mine", "bot run random --name mine"])
@@ -250,19 +242,14 @@ def test_bot_without_a_token_is_a_usage_error(refusal: Refusal) -> None:
     refusal("bot run random", code=2)
 
 
-def test_server_that_is_not_there_is_named(noughts: Any) -> None:
+def test_server_that_is_not_there_is_named(refusal: Refusal) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-        result = noughts(f"tournament list --server {address}", code=1)
-    assert f"server {address} cannot be reached: nothing listens there\n" in result.stderr
-    assert "noughts serve" in result.stderr
+        refusal(f"tournament show cup --server 127.0.0.1:{unused.getsockname()[1]}", code=1)
 
 
-def test_call_without_a_token_says_where_to_give_it(noughts: Any, server: str) -> None:
-    result = noughts("tournament create cup", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": ""})
-    assert result.stderr.startswith("Error: token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token")
-    assert "noughts token create --owner NAME" in result.stderr
+def test_call_without_a_token_says_where_to_give_it(refusal: Refusal, server: str) -> None:
+    refusal("tournament create cup", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": ""})
 
 
 def test_token_on_the_command_line_works_with_a_warning(noughts: Any, server: str, token: str) -> None:
