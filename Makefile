@@ -7,6 +7,9 @@
 PYTHON ?= python3
 # Twice as many as two cores: tests wait for processes and clocks.
 WORKERS ?= 4
+PYTEST = PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+# Makes goals at the same time, prints the output of each when it is finished, and makes the others also if one fails.
+TOGETHER = $(MAKE) --no-print-directory --keep-going --output-sync=target --jobs
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,17 +33,23 @@ demo: $(STAMP) ## play a small tournament on this machine
 live: $(STAMP) ## a server, its site and bots that go on playing: something to look at
 	@$(BIN)/noughts live
 
-test: check browser ## all checks, then the tests
-	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not at_length"
+test: $(STAMP) $(GOOGLEAPIS) docs browser ## all checks and the tests, at the same time
+	@$(TOGETHER)=3 tests types style 3>&1 || \
+	    { echo "make test failed: the output of what failed is above a line that begins with 'make[1]: ***'" >&2; exit 1; }
+
+# Descriptor 3 shows the progress of the tests at once. A make that a test runs must not take part in the jobs of this one.
+.PHONY: tests
+tests:
+	@env -u MAKEFLAGS $(PYTEST) -m "not at_length" >&3 2>&3
 
 test-long: $(STAMP) docs browser ## the tests that repeat a proof at length: kills, whole tutorials, every page
-	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal -m at_length
+	$(PYTEST) -m at_length
 
 quick: check ## all checks, then the tests that start no process and are not long: a minute
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long and not at_length"
 
 check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words, documentation
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style
+	@$(TOGETHER)=2 types style
 
 .PHONY: types style
 types:
