@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import psycopg
 from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
 
+from noughts_server.store.engine import sqlite
 from noughts_server.store.engine.migrate import upgrade
 from tests.support.postgresql import server
 
@@ -49,12 +51,31 @@ def url_of(path: Path) -> str:
 def make_database(path: Path, *, empty: bool = False) -> str:
     """Create the database that goes by this path if it is missing, and return its address.
 
-    It has our tables, copied from a template in little time, or none if `empty`. SQLite creates files by itself.
+    It has our tables, copied from a template in little time, or none if `empty`.
     """
     if Place.kind == POSTGRESQL:
         with closing(_connect("postgres")) as connection:
             _create(connection, _name(path), empty=empty)
+    elif not empty and not path.exists():
+        make_file(path)
     return url_of(path)
+
+
+def make_file(path: Path) -> None:
+    """Create a database of SQLite with our tables: copying a file takes a tenth of the time of creating the tables."""
+    path.touch(0o600)
+    path.write_bytes(_file_template())
+
+
+@cache
+def _file_template() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "template.db")
+        engine = sqlite.make_engine(sqlite.parse_url(sqlite.url_of(file)), 1, 1.0, writes=True)
+        with engine.begin() as template:
+            upgrade(template, file.name)
+        engine.dispose()
+        return file.read_bytes()
 
 
 def _create(connection: "psycopg.Connection[Any]", name: str, *, empty: bool) -> None:
