@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from noughts_bots import TimeLimits
 from noughts_bots.gomocup.conversation import Conversation, Terms
@@ -23,7 +22,7 @@ from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.framing import Framing, JsonLines, LengthPrefixed, NoFrame
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.cli.app import application
+from tests.support.command_line import invoke
 
 _EXAMPLES = int(os.environ.get("NOUGHTS_EXAMPLES", "100"))
 _TRIED = settings(
@@ -124,7 +123,7 @@ def test_names_that_people_type_are_read_or_refused(text: str) -> None:
 
 
 def _run(words: Sequence[str]) -> None:
-    result = CliRunner().invoke(application(), words, prog_name="noughts")
+    result = invoke(words, code=None)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise AssertionError(f"{words}: no message but {result.exception!r}") from result.exception
     assert result.exit_code in (0, 1, 2), (words, result.stdout, result.stderr)

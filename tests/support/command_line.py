@@ -3,15 +3,21 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import structlog
 import typer
+import typer.testing
 from typer.testing import CliRunner, Result
 
 from noughts_server.cli import commands
 from noughts_server.cli.app import application
+
+# Build the table of commands once, not for each command line, which takes longer than most commands.
+typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
+_application = cache(application)
 
 
 def invoke(
@@ -19,7 +25,7 @@ def invoke(
 ) -> Result:
     """Return the output of `noughts` with these words; fail unless it exits with `code`. `env`: changed variables."""
     with _own_logging():
-        result = CliRunner().invoke(application(), words, input=stdin, env=env, prog_name="noughts")
+        result = CliRunner().invoke(_application(), words, input=stdin, env=env, prog_name="noughts")
     assert code is None or result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
     return result
 
