@@ -27,7 +27,7 @@ from rich.table import Table
 
 from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
-from tests.chaos.child_processes import Forked
+from tests.chaos.child_processes import ForkedProcess
 from tests.cluster.cluster import Cluster, running_cluster
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import watch_tournament
@@ -108,7 +108,7 @@ async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterato
 async def _bare_bus(seconds: float) -> Figures:
     """Return the number of messages that one process can send to another over NATS."""
     async with running_cluster(servers=0, referees=0) as cluster:
-        counter = Forked(cluster.folder / "counter", _count, cluster.nats.url)
+        counter = ForkedProcess(cluster.folder / "counter", _count, cluster.nats.url)
         client = await nats.connect(cluster.nats.url)
         replies = await client.subscribe("counted")
         message, sent = bytes(_MESSAGE_BYTES), 0

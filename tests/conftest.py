@@ -14,14 +14,15 @@ import pytest
 import structlog
 from hypothesis import settings
 
-# Before a test loads grpc: as in our own programs.
+# Sets variables of the environment that grpc reads when it is loaded, so it comes before every import of grpc.
 import noughts_proto as noughts_proto
 from tests.support import guard
 from tests.support.tools import NOT_TRIED
 
-# Several workers share the cores: threads of linear algebra would wait for each other. It is not loaded yet.
+# Several workers share the cores, so threads of linear algebra would wait for each other. numpy reads the variable
+# when it is loaded, which is later.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# A busy machine takes longer for an example; what hangs is ended by the time limit of the test.
+# Examples have no deadline, because a busy machine takes longer. A test that hangs ends at its own time limit.
 settings.register_profile("noughts", deadline=None)
 settings.load_profile("noughts")
 
@@ -43,7 +44,7 @@ WITH_PROCESSES = (
 
 
 MOSTLY_WAITING = ("cluster", "chaos", "system/test_quick_starts.py")
-"""Those come first: what waits for minutes leaves the cores to others, unless it is the last."""
+"""Tests that run first: they wait for minutes, in which the cores can run the other tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,72 +59,73 @@ def pytest_configure() -> None:
 
     A shell that runs the tests in the background ignores SIGINT, and `nohup` ignores SIGHUP; processes inherit both.
     """
-    # As the command line does it: what is logged must not lie among what a command prints.
+    # As on the command line, log lines go to standard error, so that they do not mix with the output of commands.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
-    # Only tests run event loops side by side: gRPC wakes all of them, and all but one find nothing to read.
+    # Only tests run several event loops in one process. gRPC wakes all of them, and all but one log an empty read.
     logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
     if threading.current_thread() is threading.main_thread():
-        for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        for number, default_handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
             if signal.getsignal(number) is signal.SIG_IGN:
-                signal.signal(number, usual)
+                signal.signal(number, default_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what `make quick` leaves out by the folder that it lies in, and puts what takes longest first."""
+    """Mark the tests in folders of `WITH_PROCESSES`, and move those of `MOSTLY_WAITING` to the front."""
 
-    def lies_in(item: pytest.Item, *places: str) -> bool:
-        return item.path.relative_to(here).as_posix().startswith(places)
+    def is_in(item: pytest.Item, *paths: str) -> bool:
+        return item.path.relative_to(here).as_posix().startswith(paths)
 
     here = Path(__file__).parent
     for item in items:
-        if lies_in(item, *WITH_PROCESSES):
+        if is_in(item, *WITH_PROCESSES):
             item.add_marker("processes")
-    items.sort(key=lambda item: not lies_in(item, *MOSTLY_WAITING))
+    items.sort(key=lambda item: not is_in(item, *MOSTLY_WAITING))
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay to the end: the cycle collector need not look at them again and again."""
+    """Exclude the collected tests, which stay until the end, from cycle collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> object:
-    """Keeps tests without the mark from starting processes."""
+    """Let a test start processes only if it has the mark `processes`."""
     with guard.processes_allowed(item.get_closest_marker("processes") is not None):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_timeout_set_timer() -> Iterator[None]:
-    """A test that ran out of time ends within a minute, or with its process. Another process continues."""
-    done = yield
-    fail = signal.getsignal(signal.SIGALRM)
+    """After its time limit, give a test another minute; then end this process, and another one runs the other tests."""
+    timer = yield
+    fail_test = signal.getsignal(signal.SIGALRM)
 
     def out_of_time(number: int, frame: FrameType | None) -> None:
         _end_within_a_minute()
-        if callable(fail):
-            fail(number, frame)
+        if callable(fail_test):
+            fail_test(number, frame)
 
     signal.signal(signal.SIGALRM, out_of_time)
-    return done
+    return timer
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit the time of the rest of a failed test: the plugin cancels its own limit here."""
+    """Limit the time of the fixtures after a failed test, because pytest-timeout cancels its own limit here."""
     if isinstance(node, pytest.Item):
         _end_within_a_minute()
 
 
 def _end_within_a_minute() -> None:
+    """Let the alarm end this process, unless the next test sets another alarm before."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(60)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says last what this machine could not try."""
+    """Print at the end what this machine could not test."""
     reasons = {report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")}
     for reason in sorted(reasons):
         if reason.startswith(NOT_TRIED):

@@ -1,7 +1,7 @@
-"""Chaos for as long as there is time: `python -m tests.chaos troubles --count 1000 --minutes 60`.
+"""Long tests of a server under troubles, attacks and wrong input: `python -m tests.chaos troubles --minutes 60`.
 
-Exits with 1 if a game was lost, played twice or is another one, if ratings differ from a rebuild, if something was left
-behind, if an honest bot lost on time, or if memory has grown.
+The exit code is 1 if a game is missing, stored twice or different, if ratings differ from a rebuild, if processes,
+tasks or files remain, if an honest bot lost on time, or if the server used too much memory.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tests.chaos.attacks import ATTACKS, OF_COST
+from tests.chaos.attacks import ATTACKS, COSTLY_ATTACKS
 from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import WORLDS, AttackResult, HonestWorld, ProxiedWorld, honest_matches, measure_attack
 from tests.chaos.run import run_chaos
@@ -29,12 +29,16 @@ from tests.support.mounts import small_disk
 from tests.support.root import ROOT
 from tests.support.tools import run
 
-_EVERY = 20
+_TROUBLES_PER_LINE = 20
 _DISK_MIB = 96
 _MOST_MIB = 500
-_WARM, _GROWTH = 0.3, 1.1
+"""The largest size of a server."""
+_WARM_UP_SHARE = 0.3
+"""The share of the random input that is sent before memory is measured."""
+_MOST_GROWTH = 1.1
+"""The largest ratio of the server's sizes after and before the random input."""
 _LEAST_SHARE, _SLOWEST_MEDIAN, _MOST_MIB_OF_COST = 0.8, 0.5, 300
-"""Limits under the attacks `OF_COST`: the share of games, seconds of an answer or page, and the server's size."""
+"""Limits under `COSTLY_ATTACKS`: share of the undisturbed rate, seconds for an answer or page, size of the server."""
 _CONSOLE = Console(soft_wrap=True)
 
 
@@ -51,10 +55,10 @@ def main() -> int:
     attacks = parts.add_parser("attacks", help="an honest match with clocks under each attack")
     attacks.add_argument("--seconds", type=float, default=30.0)
     attacks.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="ATTACK")
-    rubbish = parts.add_parser("fuzz", help="random bytes, changed frames and wrong connections during that match")
-    rubbish.add_argument("--frames", type=int, default=1_000_000)
-    rubbish.add_argument("--connections", type=int, default=10_000)
-    rubbish.add_argument("--minutes", type=float, default=60.0)
+    random_input = parts.add_parser("fuzz", help="random bytes, changed frames and wrong connections in that match")
+    random_input.add_argument("--frames", type=int, default=1_000_000)
+    random_input.add_argument("--connections", type=int, default=10_000)
+    random_input.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noughts-chaos-") as folder:
         if options.part == "troubles":
@@ -72,21 +76,26 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
     except pytest.skip.Exception as refusal:
         _CONSOLE.print(str(refusal))
         options.only, disk_mib = [name for name in options.only if name != "fill disk"], 0
-    chance = random.Random(options.seed)
+    rng = random.Random(options.seed)
 
-    def chosen() -> Iterator[str]:
+    def random_troubles() -> Iterator[str]:
         for _ in range(options.count):
-            yield chance.choice(options.only)
+            yield rng.choice(options.only)
 
     began = time.monotonic()
 
-    def told(tally: Tally) -> None:
-        if tally.troubles.total() % _EVERY == 0:
-            so_far = f"{time.monotonic() - began:6.0f} s {tally.troubles.total():6,} troubles {tally.rounds:4} rounds"
-            _CONSOLE.print(f"{so_far} {tally.server_mib:.0f} MiB")
+    def print_progress(tally: Tally) -> None:
+        if tally.troubles.total() % _TROUBLES_PER_LINE == 0:
+            progress = f"{time.monotonic() - began:6.0f} s {tally.troubles.total():6,} troubles {tally.rounds:4} rounds"
+            _CONSOLE.print(f"{progress} {tally.server_mib:.0f} MiB")
 
     work = run_chaos(
-        folder, chosen(), seconds=options.minutes * 60, seed=options.seed, disk_mib=disk_mib, on_trouble=told
+        folder,
+        random_troubles(),
+        seconds=options.minutes * 60,
+        seed=options.seed,
+        disk_mib=disk_mib,
+        on_trouble=print_progress,
     )
     tally = asyncio.run(work)
     table = Table("", "", show_header=False)
@@ -98,7 +107,7 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
         "units played again": tally.replayed,
         "games lost by a killed child": tally.crashed,
         "uploads": tally.uploads,
-        "at the website": "\n".join(f"{what}: {times:,}" for what, times in tally.visits.most_common(8)),
+        "at the website": "\n".join(f"{visit}: {times:,}" for visit, times in tally.visits.most_common(8)),
         "lost": tally.lost,
         "doubled": tally.doubled,
         "differing": tally.differing,
@@ -119,25 +128,25 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
 
 
 async def _fuzz(folder: Path, options: argparse.Namespace) -> int:
-    async with honest_matches(folder) as made:
-        # What a server needs once for everything that it has never seen is no growth.
-        for part, share in (("warm", _WARM), ("fuzz", 1.0)):
+    async with honest_matches(folder) as world:
+        # Memory that a server needs once for each new kind of input is not growth.
+        for part, share in (("warm", _WARM_UP_SHARE), ("fuzz", 1.0)):
             work = partial(
                 fuzz,
                 seed=options.seed,
                 frames=round(options.frames * share),
                 connections=round(options.connections * share),
             )
-            result = await measure_attack(made, part, work, options.minutes * 60)
+            result = await measure_attack(world, part, work, options.minutes * 60)
             _CONSOLE.print(result, markup=False)
-    grew = result.after_mib > result.before_mib * _GROWTH
-    faults = [what for what in result.counts if what.startswith(("fault", "no answer", "ended by"))]
+    has_grown = result.after_mib > result.before_mib * _MOST_GROWTH
+    faults = [outcome for outcome in result.counts if outcome.startswith(("fault", "no answer", "ended by"))]
     _CONSOLE.print(
-        ", ".join(f"{result.counts[what]:,} {what}" for what in ("frames", "requests", "connections")) + ";"
+        ", ".join(f"{result.counts[unit]:,} {unit}" for unit in ("frames", "requests", "connections")) + ";"
         f" {result.plies / result.seconds:.0f} honest plies/s, {result.lost} games lost on time;"
         f" {result.before_mib:.0f} MiB before, {result.most_mib:.0f} most, {result.after_mib:.0f} after"
     )
-    return int(bool(faults or grew or result.died or result.lost or made.tally.traceback))
+    return int(bool(faults or has_grown or result.died or result.lost or world.tally.traceback))
 
 
 async def _attacks(folder: Path, options: argparse.Namespace) -> int:
@@ -156,14 +165,18 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
     )
     results: list[AttackResult] = []
     for name in options.only:
-        (within := folder / name.replace(" ", "-")).mkdir()
+        attack_folder = folder / name.replace(" ", "-")
+        attack_folder.mkdir()
         kind = WORLDS.get(name, HonestWorld)
-        async with honest_matches(within, kind) as made:
-            shown = f"{name}{', at the proxy' * (kind is ProxiedWorld)}"
-            result = await measure_attack(made, shown, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2)
-        result.died += [made.tally.traceback] * bool(made.tally.traceback)
+        async with honest_matches(attack_folder, kind) as world:
+            title = f"{name}, at the proxy" if kind is ProxiedWorld else name
+            result = await measure_attack(
+                world, title, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2
+            )
+        if world.tally.traceback:
+            result.died.append(world.tally.traceback)
         results.append(result)
-        told = ", ".join(f"{what}: {times:,}" for what, times in result.counts.items())
+        answers = ", ".join(f"{outcome}: {times:,}" for outcome, times in result.counts.items())
         table.add_row(
             result.attack + (" (the server died)" if result.died else ""),
             f"{result.plies / result.seconds:.0f}",
@@ -172,17 +185,18 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
             str(result.lost),
             *(f"{mib:.0f}" for mib in (result.before_mib, result.most_mib, result.after_mib, result.child_mib)),
             f"{result.page_seconds:.2f}" if result.visits else "",
-            told,
+            answers,
         )
         _CONSOLE.print(result, markup=False)
     _CONSOLE.print(table)
-    return int(any(map(_is_hurt, results)))
+    return int(any(_is_too_strong(result) for result in results))
 
 
-def _is_hurt(result: AttackResult) -> bool:
+def _is_too_strong(result: AttackResult) -> bool:
+    """Return whether the attack exceeded a limit."""
     if result.died or result.lost or result.most_mib > _MOST_MIB:
         return True
-    if result.attack not in OF_COST:
+    if result.attack not in COSTLY_ATTACKS:
         return False
     return result.share < _LEAST_SHARE or result.median_seconds > _SLOWEST_MEDIAN or result.most_mib > _MOST_MIB_OF_COST
 

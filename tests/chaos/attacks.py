@@ -1,7 +1,7 @@
-"""Attacks of clients that want to hurt a server, or to win without playing. Each runs until it is cancelled.
+"""Attacks of clients that overload a server, or win without playing. Each runs until it is cancelled.
 
-Attacks count the answers that they get by status, and their other results by words of their own. Their effects show
-elsewhere: in the resources that the server uses, and in the games of others.
+An attack counts the answers that it gets by status, and other outcomes under names of its own. Its effects are measured
+elsewhere: in the resources that the server uses, and in the games of other bots (`tests.chaos.honest`).
 """
 
 import asyncio
@@ -38,53 +38,57 @@ from tests.chaos import holding_attacks, http2, site_attacks, upload_attacks
 from tests.chaos.forgery import forged_messages
 
 WRITTEN_TOO_LATE = "Internal error from Core"
-"""The message of a client of grpc.aio that writes to a call that has ended; the server does not send it."""
-_LARGE = 2 * 1024 * 1024 - 4_096
+"""The error message of grpc.aio if a client writes to a call that has ended. It does not come from the server."""
+_LARGE_TEXT = 2 * 1024 * 1024 - 4_096
+"""Almost the largest message that the server reads, in bytes."""
 _PAUSE = 0.05
+"""Seconds before a failed attempt is repeated."""
 _CONNECTIONS, _STREAMS = 40, 50
-_ROWS = 500_000
+"""Connections of an attack, and concurrent calls on each."""
+_LATE_ROWS = 500_000
 _STOLEN_SECONDS = 2.5
 _FLOODS = 8
 _OWN_TIMES = 500
-_AUTHORS_GAMES, _BOMBS_A_FRAME, _BOMB_CHARACTERS = 64, 30, 65_000
+_AUTHORS_GAMES, _COMMENTS_A_FRAME, _COMMENT_CHARACTERS = 64, 30, 65_000
 
 
 @dataclass(slots=True)
 class Target:
-    """A server, and the means of an attacker: an account of its own, and all public names."""
+    """A server, and the attacker's means: an account of its own, and public names."""
 
     address: str
     token: str
     victims: tuple[str, ...] = ()
+    """Names of honest bots that play in tournaments."""
     dialling: Dialling = field(default_factory=Dialling)
     site: str = ""
     """HOST:PORT of its website, if it has one."""
     bus: str = ""
     """The address of its bus, if it has one."""
     counts: Counter[str] = field(default_factory=Counter)
-    """The outcome, by status or by the attack's own words."""
+    """The outcomes of attempts: statuses of calls, or names that an attack chooses."""
 
     @property
-    def bearing(self) -> tuple[tuple[str, str], ...]:
-        """The metadata of a call with the attacker's token."""
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """The metadata of a call: the attacker's token."""
         return ((TOKEN_KEY, f"Bearer {self.token}"),)
 
     @asynccontextmanager
     async def channel(self) -> AsyncIterator[grpc.aio.Channel]:
-        """A connection of its own."""
+        """Open a new connection to the server."""
         options = (*CLIENT_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
         async with grpc.aio.insecure_channel(self.address, options=options) as channel:
             yield channel
 
-    async def endless(self, attempt: Callable[[], Awaitable[object]]) -> None:
-        """Repeat the attempt, and count the answers."""
+    async def repeat(self, attempt: Callable[[], Awaitable[object]]) -> None:
+        """Repeat an attempt until cancelled, and count the outcomes."""
         while True:
             try:
                 await attempt()
                 self.counts["OK"] += 1
             except grpc.aio.AioRpcError as error:
-                ended = error.details() == WRITTEN_TOO_LATE
-                self.counts["written to a call that has ended" if ended else error.code().name] += 1
+                has_ended = error.details() == WRITTEN_TOO_LATE
+                self.counts["written to a call that has ended" if has_ended else error.code().name] += 1
                 await asyncio.sleep(_PAUSE)
             except (asyncio.InvalidStateError, OSError) as error:
                 self.counts[type(error).__name__] += 1
@@ -95,50 +99,50 @@ Attack = Callable[[Target], Awaitable[None]]
 
 
 class AttackerBot:
-    """A bot of the attacker, frame by frame: it plays any free cell unless it has other orders."""
+    """A bot of the attacker that reads and writes single frames. It always plays the first free cell."""
 
     def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
         self.call = call
-        self.seen = 0
-        """The last numbered frame."""
+        self.last_frame = 0
+        """The number of the last frame that had one."""
         self.ends: Counter[int] = Counter()
-        """Games that are over, by how."""
-        self.over: list[int] = []
-        self._taken: dict[int, set[int]] = {}
+        """The number of ended games, by termination."""
+        self.ended_games: list[int] = []
+        self._occupied: dict[int, set[int]] = {}
 
     async def questions(self) -> list[tuple[int, int]]:
-        """Games and plies of the questions in the next frame that has any. Raises AioRpcError, EOFError."""
+        """Return game and ply of each question in the next frame that has questions. Raises AioRpcError, EOFError."""
         while True:
             frame: object = await self.call.read()
             if not isinstance(frame, pb.PlayResponse):
                 raise EOFError("the server has ended the stream")
             if frame.HasField("heartbeat"):
                 await self.call.write(pb.PlayRequest(heartbeat=frame.heartbeat))
-            self.seen = frame.frame or self.seen
+            self.last_frame = frame.frame or self.last_frame
             for starts in frame.starts:
                 moves = iter(starts.moves)
                 for game, plies in zip(starts.game, starts.move_count, strict=True):
-                    self._taken[game] = {next(moves) for _ in range(plies)}
+                    self._occupied[game] = {next(moves) for _ in range(plies)}
             for game, ply, cell in zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True):
                 if ply:
-                    self._taken[game].add(cell)
+                    self._occupied[game].add(cell)
             self.ends.update(frame.ends.termination)
-            self.over += frame.ends.game
+            self.ended_games += frame.ends.game
             if frame.turns.game:
                 return list(zip(frame.turns.game, frame.turns.ply, strict=True))
             if frame.frame:
                 await self.acknowledge()
 
     async def acknowledge(self) -> None:
-        """Takes all frames in hand."""
-        await self.call.write(pb.PlayRequest(done_through=self.seen))
+        """Acknowledge all frames."""
+        await self.call.write(pb.PlayRequest(done_through=self.last_frame))
 
     async def answer(self, questions: list[tuple[int, int]], *, acknowledge: bool = True, comment: str = "") -> None:
-        """Moves somewhere in each of these games, with this comment."""
-        request = pb.PlayRequest(done_through=self.seen if acknowledge else 0)
+        """Answer each question with the first free cell, and with this comment unless it is empty."""
+        request = pb.PlayRequest(done_through=self.last_frame if acknowledge else 0)
         for game, ply in questions:
-            cell = min(set(range(225)) - self._taken[game])
-            self._taken[game].add(cell)
+            cell = min(set(range(225)) - self._occupied[game])
+            self._occupied[game].add(cell)
             request.moves.game.append(game)
             request.moves.ply.append(ply)
             request.moves.cell.append(cell)
@@ -148,19 +152,20 @@ class AttackerBot:
         await self.call.write(request)
 
     async def play(self) -> None:
-        """Plays until it is cancelled, or sent away."""
+        """Play until cancelled, or until the server ends the stream."""
         with suppress(EOFError):
             while True:
                 await self.answer(await self.questions())
 
 
 @asynccontextmanager
-async def attacker_bot(target: Target, name: str, **hello: Any) -> AsyncIterator[AttackerBot]:
-    """A bot of the attacker that has logged in."""
-    compression = hello.pop("compression", None)
+async def attacker_bot(
+    target: Target, name: str, compression: grpc.Compression | None = None, **hello: Any
+) -> AsyncIterator[AttackerBot]:
+    """Log in a bot of the attacker; `hello` has fields of its first message."""
     async with target.channel() as channel:
         stub = play_pb2_grpc.PlayServiceStub(channel)
-        call = stub.Play(metadata=target.bearing, compression=compression)
+        call = stub.Play(metadata=target.metadata, compression=compression)
         await call.write(pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot=name, **hello)))
         welcome: object = await call.read()
         if not isinstance(welcome, pb.PlayResponse):
@@ -172,23 +177,25 @@ async def attacker_bot(target: Target, name: str, **hello: Any) -> AsyncIterator
 
 
 async def _tournament(target: Target, slug: str, bots: tuple[str, ...], **settings: Any) -> None:
-    """A tournament of the attacker's own bots, who are online."""
-    wanted = tournaments_pb2.Tournament(name=f"tournaments/{slug}", rated=False, **settings)
+    """Create and start a tournament of the attacker's own bots, which are online."""
+    tournament = tournaments_pb2.Tournament(name=f"tournaments/{slug}", rated=False, **settings)
     async with target.channel() as channel:
         stub: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
-        create = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
-        await stub.CreateTournament(create, metadata=target.bearing)
+        create = tournaments_pb2.CreateTournamentRequest(tournament=tournament, request_id=slug)
+        await stub.CreateTournament(create, metadata=target.metadata)
         for bot in bots:
             entry = tournaments_pb2.JoinTournamentRequest(
-                name=wanted.name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}"
+                name=tournament.name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}"
             )
-            await stub.JoinTournament(entry, metadata=target.bearing)
-        await stub.StartTournament(tournaments_pb2.StartTournamentRequest(name=wanted.name), metadata=target.bearing)
+            await stub.JoinTournament(entry, metadata=target.metadata)
+        await stub.StartTournament(
+            tournaments_pb2.StartTournamentRequest(name=tournament.name), metadata=target.metadata
+        )
 
 
 async def anonymous_memory(target: Target) -> None:
-    """Nobody in particular says a hello of 2 MiB on 2,000 streams at once."""
-    frame = pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot="x", agent="a" * _LARGE))
+    """Clients without a token send a hello of 2 MiB on 2,000 concurrent streams."""
+    frame = pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot="x", agent="a" * _LARGE_TEXT))
 
     async def connection() -> None:
         async with target.channel() as channel, asyncio.TaskGroup() as tasks:
@@ -202,7 +209,7 @@ async def anonymous_memory(target: Target) -> None:
                     target.counts[code.name] += 1
 
             for _ in range(_STREAMS):
-                tasks.create_task(target.endless(hello))
+                tasks.create_task(target.repeat(hello))
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_CONNECTIONS):
@@ -210,7 +217,7 @@ async def anonymous_memory(target: Target) -> None:
 
 
 async def free_thinking(target: Target) -> None:
-    """A bot answers without taking the frame in hand, so that the next question waits, and thinks meanwhile."""
+    """A bot answers without acknowledging the frame, so that its next question has to wait, and thinks meanwhile."""
     for number in count():
         names = (f"thinker{number}", f"partner{number}")
         async with (
@@ -229,26 +236,26 @@ async def free_thinking(target: Target) -> None:
             )
             with suppress(EOFError):
                 while sum(thinker.ends.values()) < 2:
-                    asked = await thinker.questions()
-                    await thinker.answer(asked, acknowledge=False)
+                    questions = await thinker.questions()
+                    await thinker.answer(questions, acknowledge=False)
                     await asyncio.sleep(_STOLEN_SECONDS)
-                    target.counts["thought for free"] += not thinker.ends
+                    if not thinker.ends:
+                        target.counts["thought for free"] += 1
                     await thinker.acknowledge()
             for termination, games in thinker.ends.items():
-                target.counts[f"ended: {types_pb2.Termination.Name(types_pb2.Termination.ValueType(termination))}"] += (
-                    games
-                )
+                name = types_pb2.Termination.Name(types_pb2.Termination.ValueType(termination))
+                target.counts[f"ended: {name}"] += games
             playing.cancel()
 
 
 async def late_answers(target: Target) -> None:
-    """A bot answers the questions of a game that is over: half a million rows a frame, which gzip makes small."""
+    """A bot answers questions of a game that has ended: 500,000 rows a frame, which gzip makes small at first."""
     names = ("late", "later")
-    attempts = iter([grpc.Compression.Gzip])
+    compressions = iter([grpc.Compression.Gzip])  # of the first attempt; all others are not compressed
     slugs = count()
 
     async def flood() -> None:
-        compression = next(attempts, grpc.Compression.NoCompression)
+        compression = next(compressions, grpc.Compression.NoCompression)
         async with (
             attacker_bot(target, "late", compression=compression) as late,
             attacker_bot(target, "later") as later,
@@ -256,11 +263,13 @@ async def late_answers(target: Target) -> None:
         ):
             playing = tasks.create_task(later.play())
             await _tournament(target, f"late{next(slugs)}", names, variant="tictactoe", games_per_pair=2)
-            while not late.over:
+            while not late.ended_games:
                 await late.answer(await late.questions())
             playing.cancel()
             reading = tasks.create_task(late.play())
-            frame = pb.PlayRequest(moves=pb.Moves(game=[late.over[0]] * _ROWS, ply=[0] * _ROWS, cell=[0] * _ROWS))
+            frame = pb.PlayRequest(
+                moves=pb.Moves(game=[late.ended_games[0]] * _LATE_ROWS, ply=[0] * _LATE_ROWS, cell=[0] * _LATE_ROWS)
+            )
             while not reading.done():
                 await late.call.write(frame)
                 target.counts["frames of late rows"] += 1
@@ -274,11 +283,11 @@ async def late_answers(target: Target) -> None:
                 raise error from None
             raise OSError(str(error)) from None
 
-    await target.endless(attempt)
+    await target.repeat(attempt)
 
 
 async def seats(target: Target) -> None:
-    """Untimed challenges to bots that are in tournaments, whose challenger never moves."""
+    """A bot that never moves challenges bots of tournaments to untimed games."""
     async with attacker_bot(target, "challenger", max_games=1_000), target.channel() as channel:
         stub: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
         numbers = count()
@@ -292,13 +301,13 @@ async def seats(target: Target) -> None:
                 games=20,
                 request_id=f"challenge{number}",
             )
-            await stub.CreateChallenge(request, metadata=target.bearing)
+            await stub.CreateChallenge(request, metadata=target.metadata)
 
-        await target.endless(challenge)
+        await target.repeat(challenge)
 
 
 async def guest_tests(target: Target) -> None:
-    """Tests with the longest clocks against bots that are in tournaments, by a bot that never moves."""
+    """A bot that never moves is tested against bots of tournaments, with the longest clocks."""
     minute, hour = types_pb2.TimeControl(move_us=60_000_000), types_pb2.TimeControl(move_us=3_600_000_000)
     async with attacker_bot(target, "tester", max_games=1_000) as silent, target.channel() as channel:
         stub: Any = tests_pb2_grpc.TestServiceStub(channel)
@@ -312,10 +321,10 @@ async def guest_tests(target: Target) -> None:
                 tournament=tournaments_pb2.Tournament(variant="tictactoe", time=hour if number % 8 == 7 else minute),
             )
             request = tests_pb2.CreateTestRequest(test=test, request_id=f"test{number}")
-            await stub.CreateTest(request, metadata=target.bearing)
+            await stub.CreateTest(request, metadata=target.metadata)
 
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(target.endless(test))
+            tasks.create_task(target.repeat(test))
             with suppress(EOFError):
                 while True:
                     await silent.questions()
@@ -323,16 +332,16 @@ async def guest_tests(target: Target) -> None:
 
 
 async def refused_calls(target: Target) -> None:
-    """An owner repeats calls that are refused, as often as its token may: each is a transaction."""
+    """An owner repeats calls that the server refuses, each in a transaction, as often as its token permits."""
     request = tournaments_pb2.JoinTournamentRequest(name="tournaments/archive", bot="bots/nobody")
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         stub: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
         for _ in range(_STREAMS):
-            tasks.create_task(target.endless(lambda: stub.JoinTournament(request, metadata=target.bearing)))
+            tasks.create_task(target.repeat(lambda: stub.JoinTournament(request, metadata=target.metadata)))
 
 
 async def large_settings(target: Target) -> None:
-    """An owner creates tournaments whose settings are as large as they may be, as often as its token may."""
+    """An owner creates tournaments with the largest settings, as often as its token permits."""
     times = {f"{'x' * 50}{number}": types_pb2.TimeControl(move_us=1_000_000) for number in range(_OWN_TIMES)}
     numbers = count()
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
@@ -340,16 +349,16 @@ async def large_settings(target: Target) -> None:
 
         async def create() -> None:
             slug = f"large-{next(numbers)}"
-            large = tournaments_pb2.Tournament(name=f"tournaments/{slug}", variant="tictactoe", own_times=times)
-            request = tournaments_pb2.CreateTournamentRequest(tournament=large, request_id=slug)
-            await stub.CreateTournament(request, metadata=target.bearing)
+            tournament = tournaments_pb2.Tournament(name=f"tournaments/{slug}", variant="tictactoe", own_times=times)
+            request = tournaments_pb2.CreateTournamentRequest(tournament=tournament, request_id=slug)
+            await stub.CreateTournament(request, metadata=target.metadata)
 
         for _ in range(_FLOODS):
-            tasks.create_task(target.endless(create))
+            tasks.create_task(target.repeat(create))
 
 
 async def silence(target: Target) -> None:
-    """A bot takes as many untimed games as it is given, and never says a word in them."""
+    """A bot accepts all untimed games, and never answers in them."""
     async with (
         attacker_bot(target, "mute", max_games=64) as mute,
         attacker_bot(target, "waiting", max_games=64) as waiting,
@@ -371,7 +380,7 @@ async def silence(target: Target) -> None:
 
 
 async def listing(target: Target) -> None:
-    """Bots log in under one version after the other, while nobody in particular asks again and again who is there."""
+    """Bots log in under ever new versions, while clients without a token list all bots again and again."""
     numbers = count()
 
     async def log_in() -> None:
@@ -386,13 +395,13 @@ async def listing(target: Target) -> None:
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         stub: Any = bots_pb2_grpc.BotServiceStub(channel)
         for _ in range(4):
-            tasks.create_task(target.endless(attempt))
+            tasks.create_task(target.repeat(attempt))
         for _ in range(28):
-            tasks.create_task(target.endless(lambda: stub.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
+            tasks.create_task(target.repeat(lambda: stub.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
 
 
 async def comment_bombs(target: Target) -> None:
-    """Two bots comment on each move as much as a frame holds, and clients list and read their games."""
+    """Two bots send comments that fill their frames, and clients list and read the games with the comments."""
     names, slug = ("novelist", "poet"), "tournaments/novels"
 
     async def write(name: str) -> None:
@@ -400,14 +409,14 @@ async def comment_bombs(target: Target) -> None:
             async with attacker_bot(target, name, max_games=_AUTHORS_GAMES) as author:
                 for number in count():
                     questions = await author.questions()
-                    for each in range(0, len(questions), _BOMBS_A_FRAME):
-                        text = f"{number}{'x' * _BOMB_CHARACTERS}"
-                        await author.answer(questions[each : each + _BOMBS_A_FRAME], comment=text)
+                    for start in range(0, len(questions), _COMMENTS_A_FRAME):
+                        text = f"{number}{'x' * _COMMENT_CHARACTERS}"
+                        await author.answer(questions[start : start + _COMMENTS_A_FRAME], comment=text)
                     target.counts["moves with a bomb"] += len(questions)
 
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         for name in names:
-            tasks.create_task(target.endless(partial(write, name)))
+            tasks.create_task(target.repeat(partial(write, name)))
         await asyncio.sleep(1)
         await _tournament(
             target,
@@ -421,32 +430,33 @@ async def comment_bombs(target: Target) -> None:
         games: Any = games_pb2_grpc.GameServiceStub(channel)
         listing = games_pb2.ListGamesRequest(parent=slug, page_size=1_000, with_comments=True)
         for _ in range(4):
-            tasks.create_task(target.endless(lambda: games.ListGames(listing)))
-            tasks.create_task(target.endless(lambda: games.GetGame(games_pb2.GetGameRequest(name=f"{slug}/games/1"))))
+            tasks.create_task(target.repeat(lambda: games.ListGames(listing)))
+            tasks.create_task(target.repeat(lambda: games.GetGame(games_pb2.GetGameRequest(name=f"{slug}/games/1"))))
 
 
 async def long_lists(target: Target) -> None:
-    """Nobody in particular asks 50 times at once for a thousand games, and for all other lists."""
+    """Clients without a token list a thousand games in 50 concurrent calls, and all bots in 4."""
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         games: Any = games_pb2_grpc.GameServiceStub(channel)
         bots: Any = bots_pb2_grpc.BotServiceStub(channel)
         request = games_pb2.ListGamesRequest(parent="tournaments/archive", page_size=1_000)
         for _ in range(_STREAMS):
-            tasks.create_task(target.endless(lambda: games.ListGames(request)))
+            tasks.create_task(target.repeat(lambda: games.ListGames(request)))
         for _ in range(4):
-            tasks.create_task(target.endless(lambda: bots.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
+            tasks.create_task(target.repeat(lambda: bots.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
 
 
 async def _flood(target: Target, frames: http2.Flood) -> None:
+    """Send these frames on several connections."""
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_FLOODS):
             tasks.create_task(
-                target.endless(lambda: http2.flood(target.address, target.dialling, frames, target.counts))
+                target.repeat(lambda: http2.flood(target.address, target.dialling, frames, target.counts))
             )
 
 
 async def nothing_said(target: Target) -> None:
-    """Connections on which nothing is ever said, and streams without a hello."""
+    """Clients open connections on which they send nothing, and streams without a hello."""
     host, _, port = target.address.rpartition(":")
 
     async def connect() -> None:
@@ -458,20 +468,20 @@ async def nothing_said(target: Target) -> None:
             writer.transport.abort()
             target.counts[f"connections kept for {time.monotonic() - began:.0f} s"] += 1
 
-    async def say_nothing(channel: grpc.aio.Channel) -> None:
-        call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=target.bearing)
+    async def open_stream(channel: grpc.aio.Channel) -> None:
+        call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=target.metadata)
         await call.read()
         if (code := await call.code()) is not grpc.StatusCode.OK:
             target.counts[code.name] += 1
 
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         for _ in range(400):
-            tasks.create_task(target.endless(connect))
-            tasks.create_task(target.endless(lambda: say_nothing(channel)))
+            tasks.create_task(target.repeat(connect))
+            tasks.create_task(target.repeat(lambda: open_stream(channel)))
 
 
 async def no_attack(target: Target) -> None:
-    """Nothing: what the machine does to an honest match by itself."""
+    """Wait, to measure an honest match without an attack."""
     await asyncio.Event().wait()
 
 
@@ -515,16 +525,17 @@ ATTACKS: Mapping[str, Attack] = {
 }
 
 
-ENDS_AT_THE_PROXY = ("continuations", "pings")
-"""gRPC keeps headers for as long as they last, answers every ping, and has no option that bounds either: it depends on
-the machine what that costs. See docs/explanation/security.md; tests/system/test_proxy.py sees such floods end."""
+STOPPED_BY_THE_PROXY = ("continuations", "pings")
+"""Attacks that only the reverse proxy stops: gRPC reads endless headers and answers every ping, and cannot limit them.
+
+See docs/explanation/security.md and tests/system/test_proxy.py."""
 
 
 OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 """Attacks that need a server with a website, with uploads, or with a bus."""
 
 
-OF_COST = (
+COSTLY_ATTACKS = (
     "tests of guests",
     "refused calls",
     "large settings",
@@ -539,19 +550,19 @@ OF_COST = (
     "site idle connections",
     "agent waits",
 )
-"""Attacks by callers who ask for what costs the server much, or hold what others need.
+"""Attacks by requests that cost the server much time or memory, or that hold resources which others need.
 
-Honest games and callers must hardly notice them."""
+Honest games and callers must remain almost as fast."""
 
 
 async def all_at_once(target: Target, names: Iterable[str] = ()) -> None:
-    """These attacks by one attacker; without names every one that is for a server without a website to withstand."""
+    """Run these attacks together; by default, all that a server without website, uploads and bus must withstand."""
     async with asyncio.TaskGroup() as tasks:
-        for name in names or set(ATTACKS).difference(ENDS_AT_THE_PROXY, OTHER_SURFACES):
-            tasks.create_task(_until_sent_away(ATTACKS[name], target))
+        for name in names or set(ATTACKS).difference(STOPPED_BY_THE_PROXY, OTHER_SURFACES):
+            tasks.create_task(_attack_until_disconnected(ATTACKS[name], target))
 
 
-async def _until_sent_away(attack: Attack, target: Target) -> None:
+async def _attack_until_disconnected(attack: Attack, target: Target) -> None:
     try:
         await attack(target)
     except* (grpc.aio.AioRpcError, EOFError, asyncio.InvalidStateError) as group:
@@ -559,7 +570,7 @@ async def _until_sent_away(attack: Attack, target: Target) -> None:
 
 
 async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[str]:
-    """Attack for so long; return the answers to the attacker."""
+    """Attack for this time, and return the counts of outcomes."""
     try:
         async with asyncio.timeout(seconds):
             await attack(target)

@@ -1,6 +1,6 @@
-"""`noughts` as processes that are there in milliseconds: forked from one that has loaded everything it will need.
+"""Processes of `noughts` that start in milliseconds: forks of a process that has loaded all modules.
 
-What is killed a thousand times must be started a thousand times, and the loading alone would take an hour.
+Tests that kill a process a thousand times must start it a thousand times; loading alone would take an hour.
 """
 
 import mmap
@@ -31,13 +31,13 @@ _CONTEXT.set_forkserver_preload(
     ]
 )
 if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))  # pytest finds this module without it; the forked processes do not
+    sys.path.append(str(ROOT))  # pytest finds this module without it, forked processes do not
 _CLOCK_BYTES = 8
 _PATIENCE = 60.0
 
 
 class WallClock:
-    """The lead of the processes' wall clock over this machine's: they read it whenever they ask for the time."""
+    """The wall clock of processes: that of this machine plus an offset in a file, which they read at each use."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,66 +45,66 @@ class WallClock:
         self.set(0)
 
     def set(self, ahead_seconds: float) -> None:
-        """From now on their clock is so far ahead, or behind."""
-        # In place: a file that is empty for a moment ends a process that looks there (SIGBUS).
+        """Set the offset; a negative one puts the clock back."""
+        # Write in place: a process that reads an empty file through its mapping is ended by SIGBUS.
         with self.path.open("r+b") as file:
             file.write(round(ahead_seconds * 1e9).to_bytes(_CLOCK_BYTES, sys.byteorder, signed=True))
 
 
-class Forked:
-    """A process that runs one function. What it says is in files."""
+class ForkedProcess:
+    """A process that runs one function. Its output is in files."""
 
-    def __init__(self, said: Path, run: Callable[..., object], *arguments: object) -> None:
-        """`said` gets what it writes to stdout; what it writes to stderr is added to `said` with the suffix `.log`."""
-        self.said = said
-        said.unlink(missing_ok=True)
-        self._process = _CONTEXT.Process(target=_become, args=(str(said), run, arguments), daemon=True)
+    def __init__(self, output: Path, run: Callable[..., object], *arguments: object) -> None:
+        """Write stdout to the new file `output`, and append stderr to the file of this name with the suffix `.log`."""
+        self.output = output
+        output.unlink(missing_ok=True)
+        self._process = _CONTEXT.Process(target=_run_redirected, args=(str(output), run, arguments), daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Does it still run?"""
+        """Whether the process still runs."""
         return self._process.is_alive()
 
     def last_line(self) -> str:
-        """Return its name, its exit code if it has ended, and the last line of its log."""
-        log = Path(f"{self.said}.log")
+        """Return the name, the exit code (None while it runs) and the last line of the log."""
+        log = Path(f"{self.output}.log")
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-        return f"{self.said.name} (exit code {self._process.exitcode}): {lines[-1] if lines else 'nothing'}"
+        return f"{self.output.name} (exit code {self._process.exitcode}): {lines[-1] if lines else 'nothing'}"
 
     def signal(self, number: int) -> None:
-        """Sends it a signal, if it still runs."""
+        """Send a signal, if the process still runs."""
         if self.alive:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Ends it with SIGKILL, and waits until it is gone."""
+        """End the process with SIGKILL, and wait until it has ended."""
         self.signal(signal.SIGKILL)
         self._process.join(_PATIENCE)
 
     def stop(self) -> int:
-        """Ends it with SIGTERM; returns its exit code."""
+        """End the process with SIGTERM, and return its exit code."""
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
         self._process.join(_PATIENCE)
         code = self._process.exitcode
-        assert code is not None, f"{self.said.name} does not end by SIGTERM"
+        assert code is not None, f"{self.output.name} does not end by SIGTERM"
         return code
 
 
 def noughts(
-    arguments: Sequence[str], said: Path, variables: Mapping[str, str], clock: WallClock | None = None
-) -> Forked:
-    """A process of `noughts` with these arguments, and these variables in its environment."""
-    return Forked(said, command_line, list(arguments), dict(variables), clock and str(clock.path))
+    arguments: Sequence[str], output: Path, variables: Mapping[str, str], clock: WallClock | None = None
+) -> ForkedProcess:
+    """Start `noughts` with these arguments, environment variables and wall clock."""
+    return ForkedProcess(output, command_line, list(arguments), dict(variables), str(clock.path) if clock else None)
 
 
-def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    """Turn this process into a process of `noughts`."""
-    for fd, path in ((1, said), (2, f"{said}.log")):
+def _run_redirected(output: str, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    """Run a function in the forked process, with stdout and stderr in files."""
+    for fd, path in ((1, output), (2, f"{output}.log")):
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, fd)
         os.close(opened)
@@ -115,15 +115,15 @@ def command_line(arguments: list[str], variables: dict[str, str], clock: str | N
     """Run the command of a process of `noughts`."""
     os.environ.update(variables)
     if clock is not None:
-        _follow(clock)
+        _use_clock(clock)
     sys.argv = ["noughts", *arguments]
     from noughts_server.cli import main
 
     main()
 
 
-def _follow(clock: str) -> None:
-    """Makes the wall clock of this process the one that is kept in the file."""
+def _use_clock(clock: str) -> None:
+    """Add the offset in this file to the wall clock of this process, at each use."""
     with open(clock, "rb") as file:
         ahead = mmap.mmap(file.fileno(), _CLOCK_BYTES, access=mmap.ACCESS_READ)
     real = time.time_ns

@@ -1,6 +1,6 @@
-"""Whatever may arrive at a port: random bytes, frames that were changed, frames out of turn, wrong connections.
+"""Random input to a port: bytes, changed frames, frames in a wrong order, and connections without a protocol.
 
-Every call must end with a status that says what is wrong with it; one that says INTERNAL or UNKNOWN is a fault of ours.
+Every call must end with a status that tells its fault. The statuses INTERNAL and UNKNOWN count as faults of the server.
 """
 
 import asyncio
@@ -41,162 +41,164 @@ _FRAMES_OF_A_STREAM = 200
 _SECONDS_OF_A_CALL = 10.0
 _EDGES = (0, 1, 2, 127, 128, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 _WORDS = ("", "x", "tournaments/", "tournaments/fast", "bots/honest0", "../..", "a" * 5_000, "\x00", "\u202e", "%s{}")
-_OURS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+_SERVER_FAULTS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 _PLAY = "/noughts.v1.PlayService/Play"
 
 
-class Rubbish:
-    """Bytes and messages by chance."""
+class RandomInput:
+    """Random bytes and messages."""
 
     def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
 
-    def noise(self, most: int = 200) -> bytes:
-        """Any bytes."""
-        return self.chance.randbytes(self.chance.randrange(most))
+    def random_bytes(self, most: int = 200) -> bytes:
+        """Return fewer than `most` random bytes."""
+        return self.rng.randbytes(self.rng.randrange(most))
 
-    def mutated(self, data: bytes) -> bytes:
-        """The same with a few bytes changed, left out or put in."""
+    def mutate(self, data: bytes) -> bytes:
+        """Return the data with a few bytes changed, removed, inserted or repeated."""
         changed = bytearray(data or b"\x00")
-        for _ in range(self.chance.randint(1, 4)):
-            place = self.chance.randrange(len(changed) or 1)
-            what = self.chance.randrange(4)
-            if what == 0:
-                changed[place : place + 1] = self.chance.randbytes(1)
-            elif what == 1:
-                del changed[place : place + self.chance.randint(1, 8)]
-            elif what == 2:
-                changed[place:place] = self.noise(16)
+        for _ in range(self.rng.randint(1, 4)):
+            place = self.rng.randrange(len(changed) or 1)
+            change = self.rng.randrange(4)
+            if change == 0:
+                changed[place : place + 1] = self.rng.randbytes(1)
+            elif change == 1:
+                del changed[place : place + self.rng.randint(1, 8)]
+            elif change == 2:
+                changed[place:place] = self.random_bytes(16)
             else:
                 changed += changed[place:]
         return bytes(changed[:100_000])
 
     def number(self) -> int:
-        """A small number mostly, else one at the edge of some type."""
-        return self.chance.randrange(12) if self.chance.random() < 0.7 else self.chance.choice(_EDGES)
+        """Return a small number in 70 % of the calls, else one at the edge of an integer type."""
+        return self.rng.randrange(12) if self.rng.random() < 0.7 else self.rng.choice(_EDGES)
 
-    def filled(self, message: Message, depth: int = 3) -> Message:
-        """The message with some of its fields filled: of the right types, and nothing else about them is right."""
+    def fill(self, message: Message, depth: int = 3) -> Message:
+        """Set some fields of the message to random values of their types, and return the message."""
         for field in message.DESCRIPTOR.fields:
-            if self.chance.random() < 0.4:
+            if self.rng.random() < 0.4:
                 continue
             with suppress(ValueError, TypeError, AttributeError):  # a map, or a value that is too large for its type
                 if field.is_repeated:
                     values = getattr(message, field.name)
-                    for _ in range(self.chance.randrange(4)):
+                    for _ in range(self.rng.randrange(4)):
                         if field.type == FieldDescriptor.TYPE_MESSAGE:
-                            self.filled(values.add(), depth - 1)
+                            self.fill(values.add(), depth - 1)
                         else:
                             values.append(self._value(field))
                 elif field.type == FieldDescriptor.TYPE_MESSAGE:
                     if depth:
                         getattr(message, field.name).SetInParent()
-                        self.filled(getattr(message, field.name), depth - 1)
+                        self.fill(getattr(message, field.name), depth - 1)
                 else:
                     setattr(message, field.name, self._value(field))
         return message
 
     def _value(self, field: Any) -> Any:
         if field.type == FieldDescriptor.TYPE_STRING:
-            return self.chance.choice(_WORDS)
+            return self.rng.choice(_WORDS)
         if field.type == FieldDescriptor.TYPE_BYTES:
-            return self.noise()
+            return self.random_bytes()
         if field.type in (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT):
-            return self.chance.choice((0.0, -1.5, 1e300, float("nan"), float("inf")))
+            return self.rng.choice((0.0, -1.5, 1e300, float("nan"), float("inf")))
         if field.type == FieldDescriptor.TYPE_BOOL:
-            return self.chance.random() < 0.5
+            return self.rng.random() < 0.5
         return self.number()
 
     def frame(self) -> bytes:
-        """Frames that a bot might send, and frames that no bot would send."""
-        what = self.chance.random()
-        if what < 0.15:
-            return self.noise()
-        frame = self.filled(pb.PlayRequest()).SerializeToString()
-        return self.mutated(frame) if what < 0.4 else frame
+        """Return a frame of a bot: valid protobuf, changed protobuf, or random bytes."""
+        share = self.rng.random()
+        if share < 0.15:
+            return self.random_bytes()
+        frame = self.fill(pb.PlayRequest()).SerializeToString()
+        return self.mutate(frame) if share < 0.4 else frame
 
     def moves(self) -> bytes:
-        """Answers in columns of equal length, to open questions or to none."""
-        rows = range(self.chance.randrange(30))
+        """Return a frame of moves in columns of equal length, which answer questions that are open or not."""
+        rows = range(self.rng.randrange(30))
         columns = [[self.number() % 2**32 for _ in rows] for _ in range(3)]
         moves = pb.Moves(game=columns[0], ply=columns[1], cell=columns[2])
         return pb.PlayRequest(done_through=self.number(), moves=moves).SerializeToString()
 
     def connection(self) -> bytes:
-        """First frames of strangers."""
+        """Return the first bytes of a connection that is not a client's of gRPC."""
         preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-        return self.chance.choice(
+        return self.rng.choice(
             (
                 b"",
-                self.noise(2_000),
+                self.random_bytes(2_000),
                 b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + self.noise(500),
+                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + self.random_bytes(500),
                 preface,
-                preface + self.noise(2_000),
-                self.mutated(preface + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"),
+                preface + self.random_bytes(2_000),
+                self.mutate(preface + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"),
             )
         )
 
 
 async def fuzz(target: Target, *, seed: int, frames: int, connections: int) -> None:
-    """Sends so many frames and requests, and opens so many connections."""
-    rubbish = Rubbish(seed)
-    budget = iter(range(frames))
+    """Send this number of frames, a fiftieth of it (at least 100) requests, and open the connections."""
+    random_input = RandomInput(seed)
+    budget = iter(range(frames))  # shared by all streams
     async with asyncio.TaskGroup() as tasks:
         for number in range(_BOTS):
-            tasks.create_task(_fuzz_streams(target, f"fuzz{number}", rubbish, budget))
-        tasks.create_task(_fuzz_calls(target, rubbish, max(100, frames // 50)))
+            tasks.create_task(_fuzz_streams(target, f"fuzz{number}", random_input, budget))
+        tasks.create_task(_fuzz_calls(target, random_input, max(100, frames // 50)))
         for _ in range(8):
-            tasks.create_task(_fuzz_connections(target, rubbish, connections // 8))
+            tasks.create_task(_fuzz_connections(target, random_input, connections // 8))
 
 
-def _count(target: Target, error: grpc.aio.AioRpcError, sent: str) -> None:
+def _count_error(target: Target, error: grpc.aio.AioRpcError, sent: str) -> None:
     target.counts[error.code().name] += 1
-    if error.code() in _OURS and error.details() != WRITTEN_TOO_LATE:
+    if error.code() in _SERVER_FAULTS and error.details() != WRITTEN_TOO_LATE:
         target.counts[f"fault: {sent} {error.code().name} {error.details()}"[:200]] += 1
 
 
-async def _fuzz_streams(target: Target, name: str, rubbish: Rubbish, budget: Iterator[int]) -> None:
-    """Streams of a bot that says hello, mostly, and then anything; some of them read nothing."""
+async def _fuzz_streams(target: Target, name: str, random_input: RandomInput, budget: Iterator[int]) -> None:
+    """Open streams of a bot that usually begins with a hello and continues with random frames; some read nothing."""
     async with target.channel() as channel:
         play: Any = channel.stream_stream(_PLAY)
         hello = pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot=name)).SerializeToString()
         for _ in budget:
-            call = play(metadata=target.bearing)
-            reads = rubbish.chance.random() < 0.8
+            call = play(metadata=target.metadata)
+            reads = random_input.rng.random() < 0.8
             try:
                 async with asyncio.timeout(_SECONDS_OF_A_CALL):
-                    await call.write(hello if rubbish.chance.random() < 0.9 else rubbish.frame())
+                    await call.write(hello if random_input.rng.random() < 0.9 else random_input.frame())
                     reading = call.read() if reads else None
                     if reading is not None:
                         await reading
-                    for _ in zip(range(rubbish.chance.randrange(_FRAMES_OF_A_STREAM)), budget, strict=False):
-                        await call.write(rubbish.frame() if rubbish.chance.random() < 0.2 else rubbish.moves())
+                    for _ in zip(range(random_input.rng.randrange(_FRAMES_OF_A_STREAM)), budget, strict=False):
+                        await call.write(
+                            random_input.frame() if random_input.rng.random() < 0.2 else random_input.moves()
+                        )
                         target.counts["frames"] += 1
                     await call.done_writing()
                     if reads:
                         while await call.read():
                             pass
-                        await _ended(target, call)
+                        await _count_status(target, call)
             except grpc.aio.AioRpcError as error:
-                _count(target, error, "Play")
+                _count_error(target, error, "Play")
             except (asyncio.InvalidStateError, TimeoutError) as error:
                 target.counts[type(error).__name__] += 1
                 if call.done():
-                    await _ended(target, call)
+                    await _count_status(target, call)
             finally:
                 call.cancel()
 
 
-async def _ended(target: Target, call: Any) -> None:
+async def _count_status(target: Target, call: Any) -> None:
     code = await call.code()
     target.counts[code.name] += 1
-    if code in _OURS:
+    if code in _SERVER_FAULTS:
         target.counts[f"fault: Play {code.name} {await call.details()}"[:200]] += 1
 
 
-async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
-    """Calls of every method, with and without a token."""
+async def _fuzz_calls(target: Target, random_input: RandomInput, calls: int) -> None:
+    """Call every method, with and without a token."""
     methods = [
         (f"/{service.full_name}/{method.name}", GetMessageClass(method.input_type), method.server_streaming)
         for file in _FILES
@@ -205,10 +207,13 @@ async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
     ]
     async with target.channel() as channel:
         for (path, kind, streams), _ in zip(cycle(methods), range(calls), strict=False):
-            filled = rubbish.filled(kind()).SerializeToString()
-            what = rubbish.chance.random()
-            request = rubbish.noise() if what < 0.15 else rubbish.mutated(filled) if what < 0.4 else filled
-            metadata = target.bearing if rubbish.chance.random() < 0.8 else ()
+            request = random_input.fill(kind()).SerializeToString()
+            share = random_input.rng.random()
+            if share < 0.15:
+                request = random_input.random_bytes()
+            elif share < 0.4:
+                request = random_input.mutate(request)
+            metadata = target.metadata if random_input.rng.random() < 0.8 else ()
             target.counts["requests"] += 1
             try:
                 async with asyncio.timeout(_SECONDS_OF_A_CALL):
@@ -218,22 +223,22 @@ async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
                     call.cancel()
                 target.counts["OK"] += 1
             except grpc.aio.AioRpcError as error:
-                _count(target, error, path)
+                _count_error(target, error, path)
             except TimeoutError:
                 target.counts[f"no answer: {path}"] += 1
 
 
-async def _fuzz_connections(target: Target, rubbish: Rubbish, connections: int) -> None:
-    """Connections that are cut, closed or left half open after any frames."""
+async def _fuzz_connections(target: Target, random_input: RandomInput, connections: int) -> None:
+    """Open connections, send random first bytes, and close, abort or half close them."""
     host, _, port = target.address.rpartition(":")
     for _ in range(connections):
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, int(port))
-            writer.write(rubbish.connection())
+            writer.write(random_input.connection())
             with suppress(TimeoutError):
-                async with asyncio.timeout(rubbish.chance.choice((0.0, 0.001, 0.05))):
+                async with asyncio.timeout(random_input.rng.choice((0.0, 0.001, 0.05))):
                     await reader.read(1_000)
             ends: tuple[Callable[[], object], ...] = (writer.close, writer.transport.abort, writer.write_eof)
-            rubbish.chance.choice(ends)()
+            random_input.rng.choice(ends)()
             writer.transport.abort()
         target.counts["connections"] += 1

@@ -1,4 +1,4 @@
-"""Tournaments of every format, round after round, while one trouble after the other befalls them."""
+"""Tournaments of every format, round after round, under one trouble after the other."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ import psutil
 
 from tests.chaos.league import UPLOADS, League
 from tests.chaos.troubles import TROUBLES
-from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, check_ladder, compare, going
+from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, check_ladder, compare, running_world
 from tests.support.mounts import small_disk
 
 _LONGEST_PAUSE = 0.3
@@ -27,56 +27,56 @@ async def run_chaos(
     disk_mib: int = 0,
     on_trouble: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """One trouble after the other, for as long as there is time; what came of it, compared with an undisturbed round.
+    """Cause one trouble after the other, for at most `seconds`. Return differences from undisturbed results.
 
-    The database has a disk of its own of `disk_mib`; 0: it lies in the folder.
+    The database has a disk of its own of `disk_mib`; 0: it is in `folder`.
     """
     undisturbed, disturbed = folder / "undisturbed", folder / "disturbed"
     undisturbed.mkdir()
     disturbed.mkdir()
-    async with going(League(undisturbed)) as quiet:
-        await asyncio.wait_for(quiet.play_round(1), PATIENCE)
-        expected = {name: quiet.of(f"{name}-1") for name in (*FORMATS, UPLOADS) if name != LADDER}
+    async with running_world(League(undisturbed)) as undisturbed_world:
+        await asyncio.wait_for(undisturbed_world.play_round(1), PATIENCE)
+        expected = {name: undisturbed_world.records_of(f"{name}-1") for name in (*FORMATS, UPLOADS) if name != LADDER}
     with small_disk(disturbed / "disk", f"size={disk_mib}m") if disk_mib else nullcontext(None) as disk:
-        async with going(League(disturbed, seed, disk.here if disk else None)) as troubled:
-            over = asyncio.Event()
-            async with troubled.visited(), asyncio.TaskGroup() as tasks:
-                rounds = tasks.create_task(_rounds(troubled, over))
-                latest = time.monotonic() + seconds
+        async with running_world(League(disturbed, seed, disk.here if disk else None)) as world:
+            last_round = asyncio.Event()
+            async with world.visited_by_others(), asyncio.TaskGroup() as tasks:
+                rounds = tasks.create_task(_play_rounds(world, last_round))
+                deadline = time.monotonic() + seconds
                 for name in troubles:
-                    if time.monotonic() > latest:
+                    if time.monotonic() > deadline:
                         break
-                    await _befall(troubled, name, rounds)
-                    on_trouble(troubled.tally)
-                over.set()
+                    await _cause(world, name, rounds)
+                    on_trouble(world.tally)
+                last_round.set()
                 while not rounds.done():
-                    troubled.mend()
+                    world.restart_dead_processes()
                     await asyncio.sleep(_LOOK)
-            for number in range(1, troubled.tally.rounds + 1):
+            for number in range(1, world.tally.rounds + 1):
                 for name, stored in expected.items():
-                    check = troubled.check_uploads if name == UPLOADS else partial(compare, troubled)
+                    check = world.check_uploads if name == UPLOADS else partial(compare, world)
                     check(f"{name}-{number}", stored)
-                check_ladder(troubled, f"{LADDER}-{number}")
-            troubled.check_versions()
-        troubled.tally.left += [f"folder {path.name}" for path in troubled.temporary.iterdir()]
-    return troubled.tally
+                check_ladder(world, f"{LADDER}-{number}")
+            world.check_versions()
+        world.tally.left += [f"folder {path.name}" for path in world.temporary.iterdir()]
+    return world.tally
 
 
-async def _rounds(troubled: League, over: asyncio.Event) -> None:
-    while not over.is_set():
-        await troubled.play_round(troubled.tally.rounds + 1)
+async def _play_rounds(world: League, last_round: asyncio.Event) -> None:
+    while not last_round.is_set():
+        await world.play_round(world.tally.rounds + 1)
 
 
-async def _befall(troubled: League, name: str, rounds: "asyncio.Task[None]") -> None:
-    """Waits for the middle of play: not before some games of this life of the server are stored."""
-    games, latest = troubled.stored(), time.monotonic() + PATIENCE
-    while troubled.stored() == games and not rounds.done():
-        assert time.monotonic() < latest, f"nothing is played any more\n{troubled.log()[-4000:]}"
-        troubled.mend()
+async def _cause(world: League, name: str, rounds: "asyncio.Task[None]") -> None:
+    """Cause a trouble in the middle of play: after the current process of the server has stored some games."""
+    games, deadline = world.stored_games(), time.monotonic() + PATIENCE
+    while world.stored_games() == games and not rounds.done():
+        assert time.monotonic() < deadline, f"no game is stored any more\n{world.log()[-4000:]}"
+        world.restart_dead_processes()
         await asyncio.sleep(_LOOK)
-    await asyncio.sleep(troubled.chance.uniform(0.0, _LONGEST_PAUSE))
-    if troubled.server.alive:
-        used = psutil.Process(troubled.server.pid).memory_info().rss / 2**20
-        troubled.tally.server_mib = max(troubled.tally.server_mib, used)
-    troubled.tally.troubles[name] += 1
-    await TROUBLES[name](troubled)
+    await asyncio.sleep(world.rng.uniform(0.0, _LONGEST_PAUSE))
+    if world.server.alive:
+        size_mib = psutil.Process(world.server.pid).memory_info().rss / 2**20
+        world.tally.server_mib = max(world.tally.server_mib, size_mib)
+    world.tally.troubles[name] += 1
+    await TROUBLES[name](world)

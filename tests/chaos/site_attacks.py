@@ -1,4 +1,4 @@
-"""Attacks of visitors on the website: requests that are too large, too many, or endless."""
+"""Attacks by visitors of the website: requests that are too large, too many, or endless."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,25 +13,26 @@ _ADDRESSES = 60
 _PIPELINED = 20_000
 _PIECE = 16_384
 
-Sending = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[str]]
+Exchange = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[str]]
+"""Uses one connection, and returns the outcome to count."""
 
 
 async def streams(target: Any) -> None:
-    """Event streams of games that exist and of games that do not, opened and kept."""
+    """Visitors open event streams of games, which exist or not, and keep them open."""
     numbers = count(1)
 
     async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         name = f"tournaments/fast/games/{next(numbers) % 2_000}"
-        status = await _asked(reader, writer, f"GET /api/v1/{name}/events HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        status = await _status_of(reader, writer, f"GET /api/v1/{name}/events HTTP/1.1\r\nhost: x\r\n\r\n".encode())
         while status == "200" and await reader.read(_PIECE):
             pass
         return f"stream: {status}"
 
-    await _many(target, _STREAMS, keep)
+    await _repeat_on_connections(target, _STREAMS, keep)
 
 
 async def heads(target: Any) -> None:
-    """Requests whose head has no end: long headers, tiny headers, a long address."""
+    """Visitors send endless heads of requests: long headers, tiny headers, a long address."""
     endless = (b"x-long: " + b"x" * _PIECE, b"a:\r\n" * (_PIECE // 4), b"x" * _PIECE)
     kinds = count()
 
@@ -45,21 +46,21 @@ async def heads(target: Any) -> None:
                 await asyncio.sleep(0.001)
         return "head: closed"
 
-    await _many(target, _HEADS, send)
+    await _repeat_on_connections(target, _HEADS, send)
 
 
 async def waiting_heads(target: Any) -> None:
-    """Heads of the most that is allowed, in the tiniest headers, which then say nothing more."""
+    """Visitors send almost the longest head that the server accepts, as tiny headers, and then nothing more."""
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 8_100)
         return f"waiting head: {await _status(reader)}"
 
-    await _many(target, _HEADS, send)
+    await _repeat_on_connections(target, _HEADS, send)
 
 
 async def half_requests(target: Any) -> None:
-    """Requests of which the second half never comes."""
+    """Visitors send the first half of a request."""
     halves = (
         b"",
         b"GET / HTTP/1.1\r\nhost: he",
@@ -71,11 +72,11 @@ async def half_requests(target: Any) -> None:
         writer.write(halves[next(kinds) % len(halves)])
         return f"half: {await _status(reader)}"
 
-    await _many(target, _HALVES, send)
+    await _repeat_on_connections(target, _HALVES, send)
 
 
 async def pipelines(target: Any) -> None:
-    """Thousands of requests on one connection behind one that never ends."""
+    """Visitors send thousands of requests on one connection behind one whose answer never ends."""
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         writer.write(
@@ -85,11 +86,11 @@ async def pipelines(target: Any) -> None:
             pass
         return "pipeline: closed"
 
-    await _many(target, _HEADS, send)
+    await _repeat_on_connections(target, _HEADS, send)
 
 
 async def slow_readers(target: Any) -> None:
-    """Large answers that nobody reads."""
+    """Visitors request long lists, and do not read them."""
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -97,48 +98,49 @@ async def slow_readers(target: Any) -> None:
         await asyncio.sleep(30)
         return "answer not read"
 
-    await _many(target, _READERS, send)
+    await _repeat_on_connections(target, _READERS, send)
 
 
 async def pages(target: Any) -> None:
-    """Pages, as many as there are answers."""
+    """Hundreds of visitors request a page again and again."""
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-        return f"page: {await _asked(reader, writer, b'GET /tournaments/fast HTTP/1.0' + 2 * CRLF)}"
+        status = await _status_of(reader, writer, b"GET /tournaments/fast HTTP/1.0\r\n\r\n")
+        return f"page: {status}"
 
-    await _many(target, _VISITORS, send)
+    await _repeat_on_connections(target, _VISITORS, send)
 
 
 async def long_lists(target: Any) -> None:
-    """A visitor asks for a thousand games, and for all games of a tournament."""
+    """A visitor requests lists of a thousand games, and files of all games of a tournament."""
     paths = ("/api/v1/tournaments/archive/games?page_size=1000", "/tournaments/archive/games.jsonl")
     kinds = count()
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         path = paths[next(kinds) % len(paths)]
-        status = await _asked(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        status = await _status_of(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
         while await reader.read(_PIECE):
             pass
         return f"list: {status}"
 
-    await _many(target, 4, send)
+    await _repeat_on_connections(target, 4, send)
 
 
 async def expensive_pages(target: Any) -> None:
-    """Sixty addresses ask for the pages that take longest: lists of large boards, and their explorer."""
+    """Sixty addresses request the slowest pages: lists of games on large boards, and their explorer."""
     paths = ("/tournaments/archive/games", "/explorer?variant=mnk%3A30%2C30%2C5&time_class=untimed&moves=0,899")
     kinds = count()
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         path = paths[next(kinds) % len(paths)]
-        status = await _asked(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        status = await _status_of(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
         while await reader.read(_PIECE):
             pass
         return f"page: {status}"
 
     async with asyncio.TaskGroup() as tasks:
         for number in range(_ADDRESSES):
-            tasks.create_task(_many(target, 2, send, f"127.0.1.{number}"))
+            tasks.create_task(_repeat_on_connections(target, 2, send, f"127.0.1.{number}"))
 
 
 async def held_downloads(target: Any) -> None:
@@ -147,30 +149,27 @@ async def held_downloads(target: Any) -> None:
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         suffix = ("sgf", "jsonl")[next(kinds) % 2]
-        status = await _asked(reader, writer, f"GET /tournaments/fast/games.{suffix} HTTP/1.0\r\n\r\n".encode())
+        status = await _status_of(reader, writer, f"GET /tournaments/fast/games.{suffix} HTTP/1.0\r\n\r\n".encode())
         await asyncio.sleep(30)
         return f"download: {status}"
 
     async with asyncio.TaskGroup() as tasks:
         for number in range(_ADDRESSES):
-            tasks.create_task(_many(target, 2, send, f"127.0.1.{number}"))
+            tasks.create_task(_repeat_on_connections(target, 2, send, f"127.0.1.{number}"))
 
 
 async def tables(target: Any) -> None:
-    """One visitor takes all tables, and begins games at them."""
+    """A visitor opens as many tables as possible, and begins games at them."""
     form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "they"}).encode()
     head = b"POST /play HTTP/1.0\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: %d\r\n\r\n"
 
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-        return f"table: {await _asked(reader, writer, head % len(form) + form)}"
+        return f"table: {await _status_of(reader, writer, head % len(form) + form)}"
 
-    await _many(target, 16, send)
-
-
-CRLF = b"\r\n"
+    await _repeat_on_connections(target, 16, send)
 
 
-async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> str:
+async def _status_of(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> str:
     writer.write(request)
     await writer.drain()
     return await _status(reader)
@@ -182,18 +181,18 @@ async def _status(reader: asyncio.StreamReader) -> str:
     return line.split(b" ")[1].decode() if line.startswith(b"HTTP/") else "closed"
 
 
-async def _many(target: Any, at_once: int, sending: Sending, source: str = "127.0.0.1") -> None:
-    """Goes on with so many connections at once from this address."""
+async def _repeat_on_connections(target: Any, at_once: int, exchange: Exchange, source: str = "127.0.0.1") -> None:
+    """Repeat the exchange on this number of concurrent connections from this address."""
     host, _, port = target.site.rpartition(":")
 
     async def attempt() -> None:
         reader, writer = await asyncio.open_connection(host, int(port), local_addr=(source, 0))
         try:
-            target.counts[await sending(reader, writer)] += 1
+            target.counts[await exchange(reader, writer)] += 1
         finally:
             writer.transport.abort()
 
-    async def endless() -> None:
+    async def repeat() -> None:
         while True:
             try:
                 await attempt()
@@ -203,4 +202,4 @@ async def _many(target: Any, at_once: int, sending: Sending, source: str = "127.
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(at_once):
-            tasks.create_task(endless())
+            tasks.create_task(repeat())

@@ -1,6 +1,6 @@
-"""Random bytes, lines, files and arguments: errors are sentences, and nothing of ours fails.
+"""Random bytes, lines, files and arguments: they are read, or refused with an error message.
 
-`NOUGHTS_EXAMPLES=100000` tries for longer.
+`NOUGHTS_EXAMPLES=100000` tests more examples than the default 100.
 """
 
 import os
@@ -25,7 +25,7 @@ from noughts_referee.rules import VariantError, parse_variant
 from tests.support.command_line import invoke
 
 _EXAMPLES = int(os.environ.get("NOUGHTS_EXAMPLES", "100"))
-_TRIED = settings(
+_SETTINGS = settings(
     max_examples=_EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -62,28 +62,30 @@ _WORDS = st.one_of(
     ),
     st.text(max_size=12),
 )
-# Those that end by themselves, whatever their arguments are, and reach nobody.
+# Commands that end by themselves and connect to no server, whatever their arguments are.
 _SAFE = ("variants", "rules", "records list", "records check", "rate", "sprt", "token list", "match", "tournament run")
 
 
 @st.composite
 def damaged(draw: st.DrawFn, samples: Sequence[bytes]) -> bytes:
-    """One of the samples with a few changes, or bytes that never were anything."""
+    """Draw one of the samples with a few changes, or random bytes."""
     data = bytearray(draw(st.sampled_from([*samples, b""])))
     for _ in range(draw(st.integers(0, 5))):
         place = draw(st.integers(0, len(data)))
         length = draw(st.integers(0, 12))
-        data[place : place + length] = draw(st.one_of(st.binary(max_size=12), st.just(bytes(data[place:])), _tokens))
+        data[place : place + length] = draw(
+            st.one_of(st.binary(max_size=12), st.just(bytes(data[place:])), _edge_values)
+        )
     return bytes(data)
 
 
-_tokens = st.sampled_from(
+_edge_values = st.sampled_from(
     [b"-1", b"1e308", b"99999999999999999999", b"NaN", b"null", b"[[[[", b"\x00", b"\xff", b"\xe2\x80\xae", b'"']
 )
 
 
 @pytest.mark.parametrize("framing", [LengthPrefixed(), JsonLines()], ids=["length", "json"])
-@_TRIED
+@_SETTINGS
 @given(damaged(_FRAMES), st.integers(1, 40))
 def test_output_of_children_is_frames_or_a_fault(framing: Framing, data: bytes, piece: int) -> None:
     buffer = bytearray()
@@ -95,34 +97,38 @@ def test_output_of_children_is_frames_or_a_fault(framing: Framing, data: bytes, 
                 framing.read(message)
 
 
-@_TRIED
+@_SETTINGS
 @given(damaged(_GOMOCUP), st.lists(st.sampled_from(["tell", "ask", "restart", "forget", "settle"]), max_size=6))
-def test_the_conversation_survives_any_output_of_an_engine(data: bytes, doings: list[str]) -> None:
+def test_conversation_reads_any_output_of_an_engine(data: bytes, calls: list[str]) -> None:
     lines = Lines()
-    said = [*lines.feed(data), *lines.rest()]
+    output_lines = [*lines.feed(data), *lines.rest()]
     talk = Conversation(Terms(15, 15, 0, TimeLimits(move=1.0)), EngineOptions())
-    does: dict[str, Callable[[], object]] = {
+    methods: dict[str, Callable[[], object]] = {
         "tell": lambda: talk.send_terms("/tmp"),
         "ask": lambda: talk.ask([112], 1_000_000),
         "restart": talk.restart,
         "forget": talk.forget,
         "settle": talk.settle,
     }
-    for number, line in enumerate(said):
+    for number, line in enumerate(output_lines):
         talk.hear(line)
-        if number < len(doings):
-            does[doings[number]]()
+        if number < len(calls):
+            methods[calls[number]]()
 
 
-@_TRIED
+@_SETTINGS
 @given(_WORDS)
-def test_names_that_people_type_are_read_or_refused(text: str) -> None:
-    for read, error in ((parse_variant, VariantError), (parse_time_control, TimeControlError), (parse_spec, BotError)):
-        with suppress(error):
-            read(text)
+def test_typed_names_are_read_or_refused(text: str) -> None:
+    with suppress(VariantError):
+        parse_variant(text)
+    with suppress(TimeControlError):
+        parse_time_control(text)
+    with suppress(BotError):
+        parse_spec(text)
 
 
 def _run(words: Sequence[str]) -> None:
+    """Run a command. Its exit code must be 0, 1 or 2, and it must print a message if it fails."""
     result = invoke(words, code=None)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise AssertionError(f"{words}: no message but {result.exception!r}") from result.exception
@@ -132,9 +138,9 @@ def _run(words: Sequence[str]) -> None:
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("line, file", [(line, file) for line, files in _COMMANDS.items() for file in files])
-@settings(_TRIED, max_examples=max(10, _EXAMPLES // 8))
+@settings(_SETTINGS, max_examples=max(10, _EXAMPLES // 8))
 @given(data=st.data())
-def test_a_damaged_file_is_read_or_refused_in_words(line: str, file: str, data: st.DataObject) -> None:
+def test_damaged_file_is_read_or_refused_with_a_message(line: str, file: str, data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, file)
         path.write_bytes(data.draw(damaged([_FILES[file]])))
@@ -142,9 +148,9 @@ def test_a_damaged_file_is_read_or_refused_in_words(line: str, file: str, data: 
 
 
 @pytest.mark.parametrize("command", _SAFE)
-@settings(_TRIED, max_examples=max(10, _EXAMPLES // 8))
+@settings(_SETTINGS, max_examples=max(10, _EXAMPLES // 8))
 @given(data=st.data())
-def test_arguments_by_chance_are_refused_in_words(command: str, data: st.DataObject) -> None:
+def test_random_arguments_are_accepted_or_refused_with_a_message(command: str, data: st.DataObject) -> None:
     options = [
         "--variant",
         "--games",
@@ -158,12 +164,12 @@ def test_arguments_by_chance_are_refused_in_words(command: str, data: st.DataObj
         "--x",
     ]
     words = data.draw(st.lists(st.one_of(_WORDS, st.sampled_from(options)), max_size=5))
-    dry = ["--dry-run"] if command in ("match", "tournament run") else []
+    dry_run = ["--dry-run"] if command in ("match", "tournament run") else []
     with TemporaryDirectory() as folder:
         database = ["--db", f"{folder}/x.db"] if command == "token list" else []
-        before = Path.cwd()
+        previous_folder = Path.cwd()
         os.chdir(folder)
         try:
-            _run([*command.split(), *dry, *database, *words])
+            _run([*command.split(), *dry_run, *database, *words])
         finally:
-            os.chdir(before)
+            os.chdir(previous_folder)

@@ -1,4 +1,4 @@
-"""Troubles of servers, bots and the network between them: each is over when its function returns."""
+"""Troubles of servers, bots and the network between them. Each has ended when its function returns."""
 
 import asyncio
 import signal
@@ -7,17 +7,19 @@ from contextlib import suppress
 
 import psutil
 
-from tests.chaos.child_processes import Forked
+from tests.chaos.child_processes import ForkedProcess
 from tests.chaos.league import League
 from tests.chaos.world import PATIENCE
 
 Trouble = Callable[[League], Awaitable[None]]
-Found = Callable[[], list[psutil.Process]]
+FindProcesses = Callable[[], list[psutil.Process]]
 
 _LONGEST_STOP = 1.5
+"""Seconds; shorter than the silence after which a connection is closed."""
 _FREEZE = 20.0
+"""Seconds; longer than that silence."""
 _LOOK = 0.05
-_FILLING = 1 << 16
+_BLOCK_BYTES = 1 << 16
 _YEAR = 365 * 86_400.0
 
 
@@ -29,45 +31,45 @@ async def kill_server(world: League) -> None:
 
 async def kill_bot(world: League) -> None:
     """A bot is killed and started again."""
-    name = world.chance.choice(sorted(world.bots))
+    name = world.rng.choice(sorted(world.bots))
     world.bots[name].kill()
     world.start_bot(name)
 
 
 async def kill_both(world: League) -> None:
-    """Server and bots are killed at once, and come back in any order."""
+    """Server and bots are killed together, and started again in a random order."""
     for process in (world.server, *world.bots.values()):
         process.signal(signal.SIGKILL)
-    comers = [None, *world.bots]
-    world.chance.shuffle(comers)
-    for name in comers:
-        (world.server if name is None else world.bots[name]).kill()
-        if name is None:
-            world.start_server()
+    names = ["server", *world.bots]
+    world.rng.shuffle(names)
+    for name in names:
+        if name == "server":
+            await kill_server(world)
         else:
+            world.bots[name].kill()  # waits until the process has ended
             world.start_bot(name)
 
 
 async def kill_child(world: League) -> None:
     """A sandboxed process is killed; another one starts when it is needed."""
-    await _kill_one(world, world.children)
+    await _kill_one(world, world.sandboxed_processes)
 
 
 async def kill_web(world: League) -> None:
     """The process of the website is killed; the server starts another one."""
-    await _kill_one(world, world.sites)
+    await _kill_one(world, world.website_processes)
 
 
-async def _kill_one(world: League, found: Found) -> None:
-    processes = await _some(found)
+async def _kill_one(world: League, find: FindProcesses) -> None:
+    processes = await _wait_for_processes(find)
     with suppress(psutil.NoSuchProcess):
-        world.chance.choice(processes).kill()
+        world.rng.choice(processes).kill()
 
 
-async def _some(found: Found) -> list[psutil.Process]:
-    """Return such processes as soon as there are any, because a server may just have started."""
+async def _wait_for_processes(find: FindProcesses) -> list[psutil.Process]:
+    """Return the processes as soon as there are some: a server that has just started has none yet."""
     async with asyncio.timeout(PATIENCE):
-        while not (processes := found()):  # noqa: ASYNC110  # another process starts them
+        while not (processes := find()):  # noqa: ASYNC110  # another process starts them
             await asyncio.sleep(_LOOK)
     return processes
 
@@ -79,13 +81,13 @@ async def stop_server(world: League) -> None:
 
 async def stop_bots(world: League) -> None:
     """Some bots are stopped for a while."""
-    await _stop(world, world.chance.sample(list(world.bots.values()), 2))
+    await _stop(world, world.rng.sample(list(world.bots.values()), 2))
 
 
-async def _stop(world: League, processes: Sequence[Forked], seconds: float = 0.0) -> None:
+async def _stop(world: League, processes: Sequence[ForkedProcess], seconds: float = 0.0) -> None:
     for process in processes:
         process.signal(signal.SIGSTOP)
-    await asyncio.sleep(seconds or world.chance.uniform(0.1, _LONGEST_STOP))
+    await asyncio.sleep(seconds or world.rng.uniform(0.1, _LONGEST_STOP))
     for process in processes:
         process.signal(signal.SIGCONT)
 
@@ -96,69 +98,73 @@ async def cut(world: League) -> None:
 
 
 async def half_close(world: League) -> None:
-    """One end of every connection hears that the other has no more to say."""
+    """Each connection is closed in one direction."""
     world.link.half_close()
 
 
 async def stall(world: League) -> None:
-    """Nothing arrives for a while; then all of it."""
+    """No message arrives for a while; then all of them arrive."""
     world.link.stall()
-    await asyncio.sleep(world.chance.uniform(0.1, _LONGEST_STOP))
+    await asyncio.sleep(world.rng.uniform(0.1, _LONGEST_STOP))
     world.link.restore()
 
 
 async def swallow(world: League) -> None:
     """Messages are lost for a while; then every connection breaks."""
     world.link.swallow()
-    await asyncio.sleep(world.chance.uniform(0.1, _LONGEST_STOP))
+    await asyncio.sleep(world.rng.uniform(0.1, _LONGEST_STOP))
     world.link.cut()
     world.link.restore()
 
 
 async def fill_disk(world: League) -> None:
     """The disk of the database is full for a while."""
-    filling = world.database_folder / "filling"
-    with filling.open("wb", buffering=0) as file:
+    ballast = world.database_folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
         try:
             while True:
-                file.write(bytes(_FILLING))
+                file.write(bytes(_BLOCK_BYTES))
         except OSError:
             pass
-    await asyncio.sleep(world.chance.uniform(0.5, _LONGEST_STOP))
-    filling.unlink()
+    await asyncio.sleep(world.rng.uniform(0.5, _LONGEST_STOP))
+    ballast.unlink()
 
 
 async def jump_clock(world: League) -> None:
     """The server's wall clock jumps, forwards or backwards."""
-    world.clock.set(world.chance.uniform(-_YEAR, _YEAR))
+    world.clock.set(world.rng.uniform(-_YEAR, _YEAR))
 
 
 async def freeze_server(world: League) -> None:
-    """The server stands still for longer than a heartbeat."""
+    """The server is stopped for longer than bots wait for its heartbeat."""
     await _stop(world, [world.server], _FREEZE)
 
 
 async def freeze_bots(world: League) -> None:
-    """All bots stand still for longer than a heartbeat."""
+    """All bots are stopped for longer than the server waits for their heartbeat."""
     await _stop(world, list(world.bots.values()), _FREEZE)
 
 
 async def freeze_child(world: League) -> None:
-    """All sandboxed processes stand still."""
-    await _freeze(await _some(world.children))
+    """All sandboxed processes are stopped for a long time."""
+    await _freeze(await _wait_for_processes(world.sandboxed_processes))
 
 
 async def freeze_web(world: League) -> None:
-    """The website stands still."""
-    await _freeze(await _some(world.sites))
+    """The website is stopped for a long time."""
+    await _freeze(await _wait_for_processes(world.website_processes))
 
 
 async def _freeze(processes: Sequence[psutil.Process]) -> None:
-    for number, seconds in ((signal.SIGSTOP, _FREEZE), (signal.SIGCONT, 0.0)):
-        for process in processes:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
-        await asyncio.sleep(seconds)
+    _send(signal.SIGSTOP, processes)
+    await asyncio.sleep(_FREEZE)
+    _send(signal.SIGCONT, processes)
+
+
+def _send(number: signal.Signals, processes: Sequence[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
 
 
 KILLS: Mapping[str, Trouble] = {
@@ -174,7 +180,7 @@ FREEZES: Mapping[str, Trouble] = {
     "freeze child": freeze_child,
     "freeze web": freeze_web,
 }
-"""They take 20 s each."""
+"""Troubles that take 20 s each."""
 FILL_DISK = "fill disk"
 TROUBLES: Mapping[str, Trouble] = {
     **KILLS,

@@ -1,4 +1,4 @@
-"""Attacks by submitted bots whose owners want to hurt a server."""
+"""Attacks by owners who submit bots that cost a server much memory or time."""
 
 import asyncio
 import io
@@ -17,37 +17,40 @@ _BOMBS = (
     {"bot.py": "-" * 200_000 + "1"},
     {"bot.py": _BOT.format("return position.free[0]"), "weights.bin": "0" * (63 << 20)},
 )
+"""Files of programs that are small as zip files, and large when Python compiles or the server unpacks them."""
 _SPINNING = _BOT.format("while True: pass")
 _AT_ONCE = 8
 
 
 async def source_bomb(target: Any) -> None:
-    """Small zip files of source that takes much memory or time to read."""
+    """Submit small zip files whose content takes much memory or time to read."""
     await _submit_all(target, [_zipped(files) for files in _BOMBS], 2)
 
 
 async def trial_queue(target: Any) -> None:
-    """Bots that never move, so that their trials take as long as they may."""
+    """Submit bots that never move, so that their trials last until the time limit."""
     await _submit_all(target, [_SPINNING.encode()], _AT_ONCE)
 
 
 async def _submit_all(target: Any, programs: list[bytes], at_once: int) -> None:
-    chosen = cycle(programs)
+    program_cycle = cycle(programs)
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         stub: Any = bots_pb2_grpc.BotServiceStub(channel)
         for _ in range(at_once):
-            tasks.create_task(target.endless(lambda: stub.SubmitBot(_parts(next(chosen)), metadata=target.bearing)))
+            tasks.create_task(
+                target.repeat(lambda: stub.SubmitBot(_requests(next(program_cycle)), metadata=target.metadata))
+            )
 
 
-async def _parts(program: bytes) -> AsyncIterator[bots_pb2.SubmitBotRequest]:
+async def _requests(program: bytes) -> AsyncIterator[bots_pb2.SubmitBotRequest]:
     yield bots_pb2.SubmitBotRequest(submission=bots_pb2.Submission(bot="bomb", kind="py", size=len(program)))
     for start in range(0, len(program), 65_536):
         yield bots_pb2.SubmitBotRequest(chunk=program[start : start + 65_536])
 
 
 def _zipped(files: dict[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    return packed.getvalue()
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""A server and bots as processes, a network between them, tournaments of every format; what must hold at the end."""
+"""A server and bots as processes, a network between them, tournaments of every format, and checks at the end."""
 
 import asyncio
 import json
@@ -19,18 +19,19 @@ import psutil
 
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY, TOKEN_VARIABLE
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_referee.rules import Result
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.scopes import DEFAULT_SCOPES
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
-from tests.chaos.child_processes import Forked, WallClock, noughts
+from tests.chaos.child_processes import ForkedProcess, WallClock, noughts
 from tests.support.loopback import Link, link_to, other_tasks
 
 Returned = TypeVar("Returned")
-Some = TypeVar("Some", bound="World")
+AnyWorld = TypeVar("AnyWorld", bound="World")
 
 PATIENCE = 120.0
-"""Seconds after which something that must come has failed to."""
+"""Seconds after which an awaited event counts as missing."""
 _LOOK = 0.05
 PASSING = {
     grpc.StatusCode.UNAVAILABLE,
@@ -38,39 +39,40 @@ PASSING = {
     grpc.StatusCode.UNKNOWN,
     grpc.StatusCode.DEADLINE_EXCEEDED,
 }
+"""Statuses of calls while the server restarts or the network is broken: the call is repeated."""
 _OPTIONS = (*CLIENT_OPTIONS, ("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200))
 
 LADDER = "ladder"
-_KINDS = tournaments_pb2.Schedule
+_SCHEDULES = tournaments_pb2.Schedule
 FORMATS: Mapping[str, Mapping[str, Any]] = {
-    LADDER: {"schedule": _KINDS.SCHEDULE_LADDER, "games_per_pair": 4},
-    "knockout": {"schedule": _KINDS.SCHEDULE_KNOCKOUT, "games_per_pair": 30, "stop_when_decided": True},
-    "swiss": {"schedule": _KINDS.SCHEDULE_SWISS, "rounds": 5, "games_per_pair": 60},
-    "danish": {"schedule": _KINDS.SCHEDULE_DANISH, "rounds": 5, "games_per_pair": 60},
-    "candidates": {"schedule": _KINDS.SCHEDULE_CANDIDATES, "games_per_pair": 200, "sprt": "elo0=0,elo1=80"},
-    # Its pace decides how many of its games run at once.
+    LADDER: {"schedule": _SCHEDULES.SCHEDULE_LADDER, "games_per_pair": 4},
+    "knockout": {"schedule": _SCHEDULES.SCHEDULE_KNOCKOUT, "games_per_pair": 30, "stop_when_decided": True},
+    "swiss": {"schedule": _SCHEDULES.SCHEDULE_SWISS, "rounds": 5, "games_per_pair": 60},
+    "danish": {"schedule": _SCHEDULES.SCHEDULE_DANISH, "rounds": 5, "games_per_pair": 60},
+    "candidates": {"schedule": _SCHEDULES.SCHEDULE_CANDIDATES, "games_per_pair": 200, "sprt": "elo0=0,elo1=80"},
+    # With a throughput, the server decides how many of its games run at once.
     "match": {
-        "schedule": _KINDS.SCHEDULE_MATCH,
+        "schedule": _SCHEDULES.SCHEDULE_MATCH,
         "games_per_pair": 1_000,
         "sprt": "elo0=-30,elo1=30",
         "throughput": 100,
         "concurrency": 0,
     },
-    "gauntlet": {"schedule": _KINDS.SCHEDULE_GAUNTLET, "games_per_pair": 400},
-    "round-robin": {"schedule": _KINDS.SCHEDULE_ROUND_ROBIN, "games_per_pair": 140},
+    "gauntlet": {"schedule": _SCHEDULES.SCHEDULE_GAUNTLET, "games_per_pair": 400},
+    "round-robin": {"schedule": _SCHEDULES.SCHEDULE_ROUND_ROBIN, "games_per_pair": 140},
 }
-"""Those that take longest first. The ladder ends when the others have."""
+"""Settings of a tournament of each format, the longest first. The ladder is cancelled after the others have ended."""
 _MOST_ENTRIES = {"match": 2, "candidates": 4}
 BOTS = tuple(f"bot{number}" for number in range(6))
 ORGANISER = "ada"
 _CONCURRENCY = 16
 _ALL_BUT_ADMIN = ("play", "organise", "submit")
 
-_OF = "WHERE tournament_id = (SELECT id FROM tournaments WHERE slug = ?)"
-_STORED = (
-    f"SELECT ordinal, first_entry, second_entry, result, termination, moves FROM games {_OF} ORDER BY ordinal",
-    f"SELECT ordinal, first_entry, second_entry, encounter, round FROM pairings {_OF} ORDER BY ordinal",
-    f"SELECT round, entry FROM byes {_OF} ORDER BY round",
+_OF_SLUG = "WHERE tournament_id = (SELECT id FROM tournaments WHERE slug = ?)"
+_RECORDS = (
+    f"SELECT ordinal, first_entry, second_entry, result, termination, moves FROM games {_OF_SLUG} ORDER BY ordinal",
+    f"SELECT ordinal, first_entry, second_entry, encounter, round FROM pairings {_OF_SLUG} ORDER BY ordinal",
+    f"SELECT round, entry FROM byes {_OF_SLUG} ORDER BY round",
     "SELECT state, games_done, games_total, reason, match_counts FROM tournaments WHERE slug = ?",
 )
 
@@ -85,75 +87,77 @@ class Tally:
     replayed: int = 0
     """Units that were claimed more than once."""
     lost: int = 0
+    """Missing games and uploads."""
     doubled: int = 0
+    """Games and uploads that are stored twice."""
     differing: int = 0
-    """Games, pairings, byes and verdicts that are not those of an undisturbed run."""
+    """Games, pairings, byes and verdicts that differ from those of an undisturbed run."""
     crashed: int = 0
     """Games that an uploaded bot lost because its process was killed."""
     uploads: int = 0
-    """Acknowledged uploads of other bots."""
+    """The number of acknowledged uploads."""
     visits: Counter[str] = field(default_factory=Counter)
-    """Counts of what people at the website did and saw."""
+    """Outcomes of visits of the website."""
     ratings: int = 0
-    """That differ from a rebuild."""
+    """The number of ratings that differ from a rebuild."""
     died: list[str] = field(default_factory=list)
-    """The last line that each process wrote which ended by itself."""
+    """For each process that ended by itself, the last line of its log."""
     traceback: str = ""
-    """The first that one of ours has logged."""
+    """The first traceback in the log of a server."""
     left: list[str] = field(default_factory=list)
-    """Processes, files and tasks that are there when all has ended."""
+    """Processes, files and tasks that remain at the end."""
     server_mib: float = 0.0
-    """The most that a server has used."""
+    """The largest size of a server."""
 
     @property
     def is_clean(self) -> bool:
-        """Has nothing happened that must not?"""
+        """Whether nothing happened that must not happen."""
         return not (self.lost or self.doubled or self.differing or self.ratings or self.left or self.traceback)
 
 
 class World:
-    """One server, its bots and their network; `going` sets it going."""
+    """One server, its bots and their network. `running_world` starts and ends it."""
 
     names: tuple[str, ...] = BOTS
-    """Its bots, each of an owner of that name."""
-    others: tuple[str, ...] = ()
-    """Other owners of a token."""
-    served_with: tuple[str, ...] = ("--no-web",)
+    """The bots, each of an owner with the same name."""
+    other_owners: tuple[str, ...] = ()
+    """Owners of tokens that have no bot at the start."""
+    serve_options: tuple[str, ...] = ("--no-web",)
     """Further options of `noughts serve`."""
 
     def __init__(self, folder: Path, seed: int = 1, database_folder: Path | None = None) -> None:
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
         self.tally = Tally()
         self.clock = WallClock(folder / "clock")
         self.database_folder = database_folder or folder
         self.database = self.database_folder / "noughts.sqlite"
         self.tokens: dict[str, str] = {}
         self.server_variables: dict[str, str] = {}
-        self.bots: dict[str, Forked] = {}
+        self.bots: dict[str, ForkedProcess] = {}
         self.link = Link(0)
-        self.server: Forked
+        self.server: ForkedProcess
         self.address = "127.0.0.1:0"
         self.website = ""
         """HOST:PORT of the server's website, if it has one."""
         self.folder = folder
         self._channel: grpc.aio.Channel
 
-    async def begin(self) -> None:
-        """Makes the tokens, and starts the server: from now on it has its port."""
+    async def start(self) -> None:
+        """Create the tokens, and start the server, which keeps its port after restarts."""
         store = await Store.open(self.url, alone=True)
-        for owner in (ORGANISER, *self.names, *self.others):
-            scopes = _ALL_BUT_ADMIN if owner in self.others else DEFAULT_SCOPES
-            made = await store.write(
+        for owner in (ORGANISER, *self.names, *self.other_owners):
+            scopes = _ALL_BUT_ADMIN if owner in self.other_owners else DEFAULT_SCOPES
+            token = await store.write(
                 partial(create_token, owner=owner, scopes=scopes, now_ms=store.now_ms()),
             )
-            self.tokens[owner] = made.secret
+            self.tokens[owner] = token.secret
         await store.close()
         self.start_server()
-        places = await self._announced(self.server)
-        self.address, self.website = places["grpc"], (places["web"] or "").removeprefix("http://")
+        addresses = await self._read_addresses(self.server)
+        self.address, self.website = addresses["grpc"], (addresses["web"] or "").removeprefix("http://")
         self._channel = grpc.aio.insecure_channel(self.address, options=_OPTIONS)
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
-        self.registered: Any = bots_pb2_grpc.BotServiceStub(self._channel)
+        self.bot_service: Any = bots_pb2_grpc.BotServiceStub(self._channel)
 
     @property
     def url(self) -> str:
@@ -161,17 +165,17 @@ class World:
         return f"sqlite:///{self.database}"
 
     @property
-    def ours(self) -> tuple[Forked, ...]:
-        """The processes that must not end."""
+    def own_processes(self) -> tuple[ForkedProcess, ...]:
+        """The processes of the server, which must not end by themselves."""
         return (self.server,)
 
     @property
     def port(self) -> int:
-        """The server's."""
+        """The port of the server."""
         return int(self.address.rpartition(":")[2])
 
     async def close(self) -> None:
-        """Stops everything, politely."""
+        """End all processes with SIGTERM."""
         await self._channel.close()
         for process in (self.server, *self.bots.values()):
             if process.alive:
@@ -180,7 +184,7 @@ class World:
     # Processes
 
     def start_server(self) -> None:
-        """Starts the server, at its port if it has one already."""
+        """Start the server, at its old port after a restart."""
         self.server = noughts(
             [
                 "serve",
@@ -200,18 +204,18 @@ class World:
 
     def server_options(self) -> tuple[str, ...]:
         """Return further options of `noughts serve`."""
-        return self.served_with
+        return self.serve_options
 
     def start_bot(self, name: str) -> None:
-        """Starts a bot, which dials through the link."""
+        """Start a bot, which connects through `link`."""
         self.bots[name] = noughts(
             ["bot", "run", "random", "--name", name, "--server", f"127.0.0.1:{self.link.port}"],
             self.folder / name,
             {TOKEN_VARIABLE: self.tokens[name]},
         )
 
-    def mend(self) -> None:
-        """Starts again whatever has ended by itself."""
+    def restart_dead_processes(self) -> None:
+        """Restart processes that have ended by themselves."""
         if not self.server.alive:
             self.tally.died.append(self.server.last_line())
             self.start_server()
@@ -220,26 +224,24 @@ class World:
                 self.tally.died.append(bot.last_line())
                 self.start_bot(name)
 
-    async def _announced(self, process: Forked) -> dict[str, Any]:
-        """Return the address at which a process listens, by its log."""
+    async def _read_addresses(self, process: ForkedProcess) -> dict[str, Any]:
+        """Return the addresses at which a process listens, as it prints them in JSON."""
         deadline = time.monotonic() + PATIENCE
-        while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
+        while not (process.output.exists() and (output := process.output.read_text()).endswith("\n")):
             assert process.alive, self.log()
             assert time.monotonic() < deadline, self.log()
             await asyncio.sleep(_LOOK)
-        places: dict[str, Any] = json.loads(said)
-        return places
+        addresses: dict[str, Any] = json.loads(output)
+        return addresses
 
     def log(self) -> str:
         """Return the logs of all servers."""
-        return self.server.said.with_suffix(".log").read_text(errors="replace")
+        return self.server.output.with_suffix(".log").read_text(errors="replace")
 
     # Tournaments
 
-    async def asked(
-        self, call: Callable[..., Awaitable[Returned]], request: object, owner: str = ORGANISER
-    ) -> Returned:
-        """The answer to a call, which is made again while the server is away."""
+    async def call(self, call: Callable[..., Awaitable[Returned]], request: object, owner: str = ORGANISER) -> Returned:
+        """Make a call, repeat it while the server is unavailable, and return the response."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -250,93 +252,98 @@ class World:
             await asyncio.sleep(_LOOK)
 
     async def all_online(self) -> None:
-        """Returns when every bot has registered."""
+        """Wait until every bot has logged in."""
         listing = bots_pb2.ListBotsRequest()
         deadline = time.monotonic() + PATIENCE
-        wanted = {f"bots/{name}" for name in self.names}
-        while not wanted <= {bot.name for bot in (await self.asked(self.registered.ListBots, listing)).bots}:
-            assert time.monotonic() < deadline, "the bots do not come"
+        names = {f"bots/{name}" for name in self.names}
+        while not names <= {bot.name for bot in (await self.call(self.bot_service.ListBots, listing)).bots}:
+            assert time.monotonic() < deadline, "not all bots have logged in"
             await asyncio.sleep(_LOOK)
 
     async def play_round(self, number: int) -> None:
-        """Plays a tournament of each format at once."""
+        """Play a tournament of each format, all at the same time."""
         for name, settings in FORMATS.items():
             bots = self.names[: _MOST_ENTRIES.get(name)]
-            await self.organise(f"{name}-{number}", settings, dict(zip(bots, bots, strict=True)))
+            await self.start_tournament(f"{name}-{number}", settings, dict(zip(bots, bots, strict=True)))
         others = {f"{name}-{number}" for name in FORMATS if name != LADDER}
         while self.unfinished() & others:  # noqa: ASYNC110  # other processes end them
             await asyncio.sleep(_LOOK)
         cancel = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{LADDER}-{number}")
-        await self._unless(self.tournaments.CancelTournament, cancel)
+        await self._call_once(self.tournaments.CancelTournament, cancel)
         self.tally.rounds += 1
 
-    async def organise(self, slug: str, settings: Mapping[str, Any], entries: Mapping[str, str] | None = None) -> None:
-        """Makes a tournament of these bots with their owners, of all by default, and starts it."""
+    async def start_tournament(
+        self, slug: str, settings: Mapping[str, Any], entries: Mapping[str, str] | None = None
+    ) -> None:
+        """Create and start a tournament. `entries` are bots with their owners; default: all bots of the world."""
         name = f"tournaments/{slug}"
-        usual = {"variant": "tictactoe", "concurrency": _CONCURRENCY, "seed": 5}
-        wanted = tournaments_pb2.Tournament(name=name, **{**usual, **settings})
-        request = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
-        await self.asked(self.tournaments.CreateTournament, request)
+        defaults = {"variant": "tictactoe", "concurrency": _CONCURRENCY, "seed": 5}
+        tournament = tournaments_pb2.Tournament(name=name, **{**defaults, **settings})
+        request = tournaments_pb2.CreateTournamentRequest(tournament=tournament, request_id=slug)
+        await self.call(self.tournaments.CreateTournament, request)
         for bot, owner in (entries or dict(zip(self.names, self.names, strict=True))).items():
             entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
-            await self.asked(self.tournaments.JoinTournament, entry, owner)
-        await self._unless(self.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+            await self.call(self.tournaments.JoinTournament, entry, owner)
+        await self._call_once(self.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
 
-    async def _unless(self, call: Any, request: Any) -> None:
-        """Makes a call that may have been answered already when the server was killed."""
-        before = await self._state(request.name)
+    async def _call_once(self, call: Any, request: Any) -> None:
+        """Make a call that changes the tournament's state, and ignore the refusal of its repetition after a kill."""
+        state_before = await self._state(request.name)
         try:
-            await self.asked(call, request)
+            await self.call(call, request)
         except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.FAILED_PRECONDITION or await self._state(request.name) == before:
+            if (
+                error.code() is not grpc.StatusCode.FAILED_PRECONDITION
+                or await self._state(request.name) == state_before
+            ):
                 raise
 
     async def _state(self, name: str) -> int:
         request = tournaments_pb2.GetTournamentRequest(name=name)
-        return int((await self.asked(self.tournaments.GetTournament, request)).tournament.state)
+        return int((await self.call(self.tournaments.GetTournament, request)).tournament.state)
 
     def unfinished(self) -> set[str]:
         """Return the tournaments and challenges that are not over."""
         return {str(slug) for (slug,) in self.rows("SELECT slug FROM tournaments WHERE ended_at IS NULL")}
 
-    # What was stored
+    # Stored records
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         """Return rows of the file, read by another program."""
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
             return connection.execute(query, values).fetchall()
 
-    def stored(self) -> int:
+    def stored_games(self) -> int:
         """Return the number of stored games."""
         return int(self.rows("SELECT count(*) FROM games")[0][0])
 
-    def of(self, slug: str) -> list[list[tuple[Any, ...]]]:
-        """All that was stored of a tournament's games, pairings and byes."""
-        return [self.rows(query, slug) for query in _STORED]
+    def records_of(self, slug: str) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of a tournament: its games, pairings, byes, and its state."""
+        return [self.rows(query, slug) for query in _RECORDS]
 
 
 @asynccontextmanager
-async def going(made: Some) -> AsyncIterator[Some]:
-    """A world that runs as long as the block. Its tally has the results afterwards."""
+async def running_world(world: AnyWorld) -> AsyncIterator[AnyWorld]:
+    """Run a world inside the block. After it, the world's tally has the results."""
     tasks = other_tasks()
     processes = set(psutil.Process().children(recursive=True))
-    await made.begin()
+    await world.start()
     try:
-        async with link_to(made.port) as made.link:
-            for name in made.names:
-                made.start_bot(name)
-            await made.all_online()
-            yield made
-            await made.close()
+        async with link_to(world.port) as world.link:
+            for name in world.names:
+                world.start_bot(name)
+            await world.all_online()
+            yield world
+            await world.close()
     finally:
-        for process in (*made.ours, *made.bots.values()):
+        for process in (*world.own_processes, *world.bots.values()):
             process.kill()
-    await _look_back(made, tasks, processes)
+    await _complete_tally(world, tasks, processes)
 
 
-async def _look_back(made: World, tasks: set["asyncio.Task[Any]"], processes: set[psutil.Process]) -> None:
-    """Fills in the tally what is seen when everything has ended."""
-    tally = made.tally
+async def _complete_tally(world: World, tasks: set["asyncio.Task[Any]"], processes: set[psutil.Process]) -> None:
+    """Add to the tally what can be checked when all processes have ended."""
+    tally = world.tally
     if ending := other_tasks() - tasks:
         await asyncio.wait(ending, timeout=10)
     tally.left += [f"task {task.get_name()}" for task in other_tasks() - tasks]
@@ -344,46 +351,53 @@ async def _look_back(made: World, tasks: set["asyncio.Task[Any]"], processes: se
         command = " ".join(process.cmdline())
         if "multiprocessing" not in command:
             tally.left.append(f"process {process.pid} {command}")
-    known = {"", "-wal", "-shm", ".lock", "-journal"}
-    extra = {path.name.removeprefix(made.database.name) for path in made.database_folder.glob(f"{made.database.name}*")}
-    tally.left += [f"file {made.database.name}{suffix}" for suffix in sorted(extra - known)]
-    log = made.log()
+    known_suffixes = {"", "-wal", "-shm", ".lock", "-journal"}
+    suffixes = {
+        path.name.removeprefix(world.database.name) for path in world.database_folder.glob(f"{world.database.name}*")
+    }
+    tally.left += [f"file {world.database.name}{suffix}" for suffix in sorted(suffixes - known_suffixes)]
+    log = world.log()
     if "Traceback" in log:
         tally.traceback = log[max(0, log.index("Traceback") - 500) :][:8_000]
-    tally.games = made.stored()
-    tally.replayed = int(made.rows("SELECT count(*) FROM units WHERE attempt > 1")[0][0])
-    counted = made.rows("SELECT coalesce(sum(wins + draws + losses), 0) FROM pair_scores")[0][0]
-    decided = made.rows("SELECT count(*) FROM games WHERE result != 4")[0][0]
-    tally.doubled += abs(int(counted) - int(decided))
-    store = await Store.open(made.url, alone=True)
+    tally.games = world.stored_games()
+    tally.replayed = int(world.rows("SELECT count(*) FROM units WHERE attempt > 1")[0][0])
+    scored_games = world.rows("SELECT coalesce(sum(wins + draws + losses), 0) FROM pair_scores")[0][0]
+    games = world.rows(f"SELECT count(*) FROM games WHERE result != {int(Result.VOID)}")[0][0]
+    tally.doubled += abs(int(scored_games) - int(games))
+    store = await Store.open(world.url, alone=True)
     try:
         tally.ratings = len((await store.write(rebuild_ratings)).differences)
     finally:
         await store.close()
 
 
-def compare(made: World, slug: str, expected: list[list[tuple[Any, ...]]]) -> None:
-    """Adds to the tally in what a tournament differs from the same one that was played undisturbed."""
-    found = made.of(slug)
-    ordinals, wanted = ([row[0] for row in stored[0]] for stored in (found, expected))
-    made.tally.lost += len(set(wanted) - set(ordinals))
-    made.tally.doubled += len(ordinals) - len(set(ordinals))
-    for ours, theirs in zip(found, expected, strict=True):
-        made.tally.differing += len(set(ours) - set(theirs))
+def compare(world: World, slug: str, expected: list[list[tuple[Any, ...]]]) -> None:
+    """Add to the tally how a tournament differs from the same one that was played undisturbed."""
+    records = world.records_of(slug)
+    ordinals = [row[0] for row in records[0]]
+    expected_ordinals = {row[0] for row in expected[0]}
+    world.tally.lost += len(expected_ordinals - set(ordinals))
+    world.tally.doubled += len(ordinals) - len(set(ordinals))
+    for rows, expected_rows in zip(records, expected, strict=True):
+        world.tally.differing += len(set(rows) - set(expected_rows))
 
 
-def check_ladder(made: World, slug: str) -> None:
-    """The same for a ladder: whom it pairs depends on which games end first; only what was cancelled may be missing."""
-    played, paired, *_ = made.of(slug)
-    slots = {row[0]: row[1:] for row in paired}
-    made.tally.lost += max(0, len(slots) - len(played) - _CONCURRENCY)
-    made.tally.doubled += len(played) - len({row[0] for row in played})
-    made.tally.differing += sum(slots[row[0]][:2] != row[1:3] for row in played)
+def check_ladder(world: World, slug: str) -> None:
+    """Check the tournament of a ladder, and add wrong records to the tally.
+
+    Its pairings depend on the order in which games end, so they differ from an undisturbed run. Only games that were
+    running when it was cancelled can be missing.
+    """
+    games, pairings, *_ = world.records_of(slug)
+    slots = {row[0]: row[1:] for row in pairings}
+    world.tally.lost += max(0, len(slots) - len(games) - _CONCURRENCY)
+    world.tally.doubled += len(games) - len({row[0] for row in games})
+    world.tally.differing += sum(slots[row[0]][:2] != row[1:3] for row in games)
     assert list(slots) == list(range(1, len(slots) + 1))
-    last: dict[int, int] = {}
+    last_opponent: dict[int, int] = {}
     for begin in range(1, len(slots) + 1, 4):
         one, other = slots[begin][:2]
-        encounter = [slots[begin + game] for game in range(4)]
-        made.tally.differing += [slot[:2] for slot in encounter] != [(one, other), (other, one)] * 2
-        made.tally.differing += last.get(one) == other or last.get(other) == one
-        last[one], last[other] = other, one
+        pairing = [slots[begin + game][:2] for game in range(4)]
+        world.tally.differing += pairing != [(one, other), (other, one)] * 2
+        world.tally.differing += last_opponent.get(one) == other or last_opponent.get(other) == one
+        last_opponent[one], last_opponent[other] = other, one

@@ -26,7 +26,7 @@ from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
-from tests.chaos.child_processes import Forked, command_line, noughts
+from tests.chaos.child_processes import ForkedProcess, command_line, noughts
 from tests.cluster import players
 from tests.support.databases import (
     POSTGRESQL,
@@ -156,9 +156,9 @@ class Cluster:
         self.folder = folder
         self.database = folder / "cluster"
         self.nats = Nats(folder)
-        self.servers: list[Forked] = []
-        self.referees: list[Forked] = []
-        self.bots: list[Forked] = []
+        self.servers: list[ForkedProcess] = []
+        self.referees: list[ForkedProcess] = []
+        self.bots: list[ForkedProcess] = []
         self.addresses: dict[str, str] = {}
         """HOST:PORT of each server, by the file of its output."""
         self.tokens: dict[str, str] = {}
@@ -184,7 +184,7 @@ class Cluster:
         alive = [server for server in self.servers if server.alive]
         for _ in range(len(alive)):
             self._turn += 1
-            address = self.addresses.get(str(alive[self._turn % len(alive)].said))
+            address = self.addresses.get(str(alive[self._turn % len(alive)].output))
             if address is not None:
                 with suppress(OSError):
                     return await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
@@ -208,7 +208,7 @@ class Cluster:
         self._started += 1
         return self.folder / f"{what}-{self._started}"
 
-    async def start_server(self, *options: str, alone: bool = False) -> Forked:
+    async def start_server(self, *options: str, alone: bool = False) -> ForkedProcess:
         """Start a server; `alone`: outside the cluster, with a referee of its own."""
         said = self._said("server")
         words = [
@@ -220,28 +220,30 @@ class Cluster:
         self.addresses[str(said)] = (await self.wait_for_announcement(server))["grpc"]
         return server
 
-    async def start_referee(self, *options: str, bus: str = "", database: str = "", host: str = "") -> Forked:
+    async def start_referee(self, *options: str, bus: str = "", database: str = "", host: str = "") -> ForkedProcess:
         """Start a referee; `host`: see `tests.support.namespaces`."""
         words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url]
         words += [*self.referee_options, *options]
-        referee = Forked(self._said("referee"), _command_at, host, words)
+        referee = ForkedProcess(self._said("referee"), _command_at, host, words)
         self.referees.append(referee)
         await self.wait_for_announcement(referee)
         return referee
 
-    def start_bots(self, names: Sequence[str], spec: str = "random", address: str = "", **variables: str) -> Forked:
+    def start_bots(
+        self, names: Sequence[str], spec: str = "random", address: str = "", **variables: str
+    ) -> ForkedProcess:
         """Start bots of the organiser in one process; by default they connect to the front."""
-        bots = Forked(
+        bots = ForkedProcess(
             self._said("bots"), _play, spec, list(names), address or f"127.0.0.1:{self.front.port}",
             self.tokens[ORGANISER], variables,
         )  # fmt: skip
         self.bots.append(bots)
         return bots
 
-    async def wait_for_announcement(self, process: Forked) -> dict[str, Any]:
+    async def wait_for_announcement(self, process: ForkedProcess) -> dict[str, Any]:
         """Wait for the first line of a process, and return its JSON."""
         deadline = time.monotonic() + PATIENCE
-        while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
+        while not (process.output.exists() and (said := process.output.read_text()).endswith("\n")):
             assert process.alive, self.log(process)
             assert time.monotonic() < deadline, self.log(process)
             await asyncio.sleep(_LOOK)
@@ -249,13 +251,13 @@ class Cluster:
         return found
 
     @staticmethod
-    def log(process: Forked) -> str:
-        log = process.said.with_suffix(".log")
+    def log(process: ForkedProcess) -> str:
+        log = process.output.with_suffix(".log")
         return log.read_text(errors="replace") if log.exists() else ""
 
     def logs(self) -> str:
         """Return the logs of all servers and referees."""
-        return "".join(f"--- {each.said.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
+        return "".join(f"--- {each.output.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
 
     async def close(self) -> None:
         """Stop all processes by SIGTERM."""

@@ -15,7 +15,7 @@ from typing import Any
 import grpc.aio
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
-from tests.chaos.child_processes import Forked
+from tests.chaos.child_processes import ForkedProcess
 from tests.cluster.cluster import Cluster, running_cluster
 from tests.support.databases import rows_of
 from tests.support.patience import PATIENCE
@@ -40,7 +40,7 @@ LEAGUES: dict[str, dict[str, Any]] = {
 """Tournaments by ID: without clocks, of bots with few seats, and of journaled games."""
 
 
-async def holder(cluster: Cluster) -> Forked:
+async def holder(cluster: Cluster) -> ForkedProcess:
     """The referee that holds the first unit of the oldest tournament, as soon as one does."""
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -53,7 +53,7 @@ async def holder(cluster: Cluster) -> Forked:
         await asyncio.sleep(_LOOK)
 
 
-async def stop_for_a_while(process: Forked, seconds: float = STOPPED_SECONDS) -> None:
+async def stop_for_a_while(process: ForkedProcess, seconds: float = STOPPED_SECONDS) -> None:
     """Stop a process for longer than a node can be silent, and let it continue."""
     process.signal(signal.SIGSTOP)
     await asyncio.sleep(seconds)
@@ -71,7 +71,9 @@ async def wait_until_continues(cluster: Cluster, slug: str, games: int, seconds:
         await asyncio.sleep(_LOOK)
 
 
-async def stop_often(cluster: Cluster, slug: str, times: int, chosen: Callable[[], Forked] | None = None) -> None:
+async def stop_often(
+    cluster: Cluster, slug: str, times: int, chosen: Callable[[], ForkedProcess] | None = None
+) -> None:
     """Stop the holder of a unit, or the chosen process, so often; assert that the tournament continues each time."""
     for _ in range(times):
         process = chosen() if chosen else await holder(cluster)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from noughts_referee.rules import ON_THE_BOARD
-from tests.chaos.child_processes import Forked
+from tests.chaos.child_processes import ForkedProcess
 from tests.cluster.cluster import Cluster, distant_addresses, running_cluster
 from tests.cluster.troubles import MOST_SECONDS
 from tests.support.databases import rows_of
@@ -48,7 +48,7 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.05)
 
 
-def _units_of(cluster: Cluster, referee: Forked) -> int:
+def _units_of(cluster: Cluster, referee: ForkedProcess) -> int:
     """Return the number of units that the referee is playing."""
     held = f"SELECT count(*) FROM units WHERE holder LIKE '%-{referee.pid}-%'"
     return int(rows_of(cluster.database, held)[0][0])

@@ -73,7 +73,7 @@ class OrganiserClient:
 @asynccontextmanager
 async def clients_of_servers(cluster: Cluster) -> AsyncIterator[list[OrganiserClient]]:
     """Clients of the organiser, one for each server."""
-    addresses = [cluster.addresses[str(server.said)] for server in cluster.servers]
+    addresses = [cluster.addresses[str(server.output)] for server in cluster.servers]
     channels = [grpc.aio.insecure_channel(address) for address in addresses]
     try:
         yield [OrganiserClient(cluster, channel) for channel in channels]
@@ -86,8 +86,8 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
     names = ["amy", "ben", "cora", "dan"]
     async with running_cluster(referees=2) as cluster, clients_of_servers(cluster) as (here, there):
         first, second = cluster.servers
-        cluster.start_bots(names[:2], address=cluster.addresses[str(first.said)])
-        cluster.start_bots(names[2:], address=cluster.addresses[str(second.said)])
+        cluster.start_bots(names[:2], address=cluster.addresses[str(first.output)])
+        cluster.start_bots(names[2:], address=cluster.addresses[str(second.output)])
         await cluster.wait_until_online(names)
         challenged = await here.challenge(challenger="bots/amy", opponent="bots/dan", games=4)
         await cluster.wait_until_finished(challenged)
@@ -132,7 +132,7 @@ async def _all_over(observers: list[Any]) -> None:
 
 def _referees_that_played(cluster: Cluster) -> set[str]:
     """Return the names of the referees that have claimed units, by their logs."""
-    return {each.said.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
+    return {each.output.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
 
 
 async def test_an_absent_bot_loses_only_its_own_games() -> None:
@@ -323,7 +323,7 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them(
         for _ in range(2):
             await cluster.start_referee("--accept", "wasm")
         plain, accepting, lost = cluster.referees
-        server = cluster.addresses[str(cluster.servers[0].said)]
+        server = cluster.addresses[str(cluster.servers[0].output)]
         for name in ("one", "two"):
             words = ["bot", "submit", str(module), "--name", name, "--server", server]
             await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
@@ -361,7 +361,7 @@ async def test_referees_without_a_package_do_not_start_its_bots(tmp_path: Path) 
         server = await cluster.start_server(*packages)
         await cluster.start_referee("--accept", "py", "--absence", "4s")
         for name in ("one", "two"):
-            address = ("--server", cluster.addresses[str(server.said)])
+            address = ("--server", cluster.addresses[str(server.output)])
             words = ["bot", "submit", str(tmp_path / "mine.py"), "--name", name, *address]
             await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
         await cluster.wait_until_online(["one", "two"])
@@ -430,7 +430,7 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
 
 async def test_all_clients_use_the_next_address_after_a_kill() -> None:
     async with running_cluster(referees=1) as cluster:
-        addresses = ",".join(cluster.addresses[str(server.said)] for server in cluster.servers)
+        addresses = ",".join(cluster.addresses[str(server.output)] for server in cluster.servers)
         variables = environment(NOUGHTS_SERVER=addresses, NOUGHTS_TOKEN=cluster.tokens["ada"])
         with started(["web", "--listen", "127.0.0.1:0", "--format", "json"], variables) as web:
             site = json.loads(await asyncio.to_thread(first_line, web))["web"]
@@ -461,7 +461,7 @@ def _page(address: str) -> bytes:
 async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> None:
     async with running_cluster(servers=1, referees=1) as cluster:
         bot, news = Checking(cluster.database), asyncio.Queue[SessionEvent]()
-        login = Login(cluster.addresses[str(cluster.servers[0].said)], cluster.tokens["ada"], "amy")
+        login = Login(cluster.addresses[str(cluster.servers[0].output)], cluster.tokens["ada"], "amy")
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
             playing = tasks.create_task(play(bot, login, news.put_nowait))
             cluster.start_bots(["ben"])

@@ -5,7 +5,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from noughts_referee.rules import ON_THE_BOARD
-from tests.chaos.forgery import forged
+from tests.chaos.forgery import wrong_messages
 from tests.cluster.cluster import running_cluster
 from tests.cluster.run import Scenario, run
 from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally
@@ -44,7 +44,7 @@ async def test_forged_messages_of_the_bus_end_nothing() -> None:
         await cluster.wait_until_finished("first")
         for subject in (*seen, "noughts.servers", "noughts.referees", "noughts.wants"):
             data = seen.get(subject, b"")
-            for each in forged(subject, data):
+            for each in wrong_messages(subject, data):
                 await bus.publish(subject, each)
         await bus.flush()
         await cluster.organise("second", names, games_per_pair=40)

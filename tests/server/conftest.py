@@ -12,8 +12,8 @@ from tests.support.guard import processes_allowed
 
 
 @pytest.fixture(autouse=True)
-def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The kind of databases: SQLite, unless the environment says another one."""
+def database_kind() -> Iterator[str]:
+    """The kind of all databases of a test: SQLite, or the kind that NOUGHTS_TEST_DATABASE names."""
     kind = os.environ.get("NOUGHTS_TEST_DATABASE", SQLITE)
     if kind == SQLITE:
         yield kind
@@ -24,6 +24,6 @@ def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    """A store in a fresh file."""
-    async with open_arena(tmp_path / "noughts.db") as opened:
-        yield opened
+    """A store in a new database."""
+    async with open_arena(tmp_path / "noughts.db") as arena:
+        yield arena

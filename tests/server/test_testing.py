@@ -1,4 +1,4 @@
-"""The module with which authors test their bots."""
+"""`noughts_server.testing`, with which authors test their bots."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ class FirstFree(Bot):
 
 
 class LeavesTheBoard(Bot):
-    """Always wrong."""
+    """Always plays off the board."""
 
     def choose(self, position: Position) -> int:
         return position.variant.cells
@@ -40,9 +40,9 @@ def test_a_bot_object_plays_a_reference_bot_with_sides_alternating() -> None:
 def test_the_same_seed_gives_the_same_games_and_another_one_others() -> None:
     with serving() as server:
         results = [server.match("random", "random", games=20, seed=seed) for seed in (7, 7, 8)]
-    first, again, other = ([game.moves for game in result.games] for result in results)
-    assert first == again
-    assert first != other
+    first, repeated, different = ([game.moves for game in result.games] for result in results)
+    assert first == repeated
+    assert first != different
     assert {results[0].games[0].first, results[0].games[0].second} == {"random", "random#2"}
 
 
@@ -65,7 +65,7 @@ def test_a_wrong_variant_is_refused_before_anything_is_played() -> None:
         server.match("random", "random", variant="chess")
 
 
-def test_a_match_that_takes_too_long_is_given_up_and_the_server_goes_on() -> None:
+def test_match_that_takes_too_long_ends_and_the_server_continues() -> None:
     class Sleeps(Bot):
         async def choose(self, position: Position) -> int:
             await asyncio.sleep(3600)
@@ -78,7 +78,7 @@ def test_a_match_that_takes_too_long_is_given_up_and_the_server_goes_on() -> Non
 
 
 @pytest.mark.processes
-def test_a_program_can_dial_in_with_a_token(tmp_path: Path) -> None:
+def test_program_with_a_wrong_token_is_refused(tmp_path: Path) -> None:
     program = tmp_path / "bot.py"
     program.write_text(
         "from noughts_bots import Bot, BotRefused, run\n"
@@ -98,11 +98,11 @@ def test_a_program_can_dial_in_with_a_token(tmp_path: Path) -> None:
         assert server.token("ada").startswith("nou_")
 
 
-def test_bots_of_files_have_their_names_and_save_what_they_learn(tmp_path: Path) -> None:
-    file = tmp_path / "it.table"
+def test_bot_with_a_file_is_named_after_it_and_saves_its_table(tmp_path: Path) -> None:
+    file = tmp_path / "mine.table"
     with serving() as server:
         result = server.match(f"learner:file={file},learn=true", "random", games=20, concurrency=1)
-    assert {game.first for game in result.games} == {"learner:file=it.table,learn=true", "random"}
+    assert {game.first for game in result.games} == {"learner:file=mine.table,learn=true", "random"}
     games = next(line for line in file.read_text().splitlines() if line.startswith("games "))
-    # The end of the last game may still have been on its way to the bot.
+    # The match can end before the bot has received the end of its last game.
     assert int(games.split()[1]) in (19, 20)

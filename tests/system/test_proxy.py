@@ -159,7 +159,7 @@ def mebibytes() -> int:
 
 def send_flood(address: str, dialling: Dialling, frames: http2.Flood) -> int:
     """Send the flood until the proxy closes the connection, or 20 MB; return the number of bytes."""
-    trust = http2.trusting(dialling)
+    trust = http2.client_tls(dialling)
     assert trust is not None
     host, _, port = address.rpartition(":")
     sent = 0

@@ -1,4 +1,4 @@
-"""A server with games and its tools over HTTP, made once for all tests of a module."""
+"""Fixtures of a module: a server with games, and the address of its tools over HTTP."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.support.agents import tools_over_http
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerUnderTest]:
-    """A server where `pascal` and `random` have played."""
+    """A server that has stored 8 games of `pascal` against `random`."""
     with serving(heartbeat=60.0, grace=60.0) as running:
         running.match("pascal", "random", games=8, seed=3)
         yield running
@@ -18,6 +18,6 @@ def server() -> Iterator[ServerUnderTest]:
 
 @pytest.fixture(scope="module")
 def url(server: ServerUnderTest) -> Iterator[str]:
-    """The address of the tools."""
+    """The URL of the tools that this server offers over HTTP."""
     with tools_over_http(server.address) as url:
         yield url

@@ -1,4 +1,4 @@
-"""Tools for authors of bots, and about the games."""
+"""Tools for authors of bots, and tools that read positions, documentation and games."""
 
 import asyncio
 from collections.abc import Iterator
@@ -32,8 +32,8 @@ async def test_a_new_bot_passes_the_check(server: ServerUnderTest) -> None:
         assert "bot.js" in await agent.call("new_bot", name="my-bot", language="node")
 
 
-async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: ServerUnderTest) -> None:
-    said = {
+async def test_check_explains_why_a_file_is_not_a_bot_and_runs_it_sandboxed(server: ServerUnderTest) -> None:
+    errors = {
         "print(1)": "bot 'py:bot.py': got 0 classes that are bots",
         "import socket\nsocket.create_connection(('127.0.0.1', 1))": "PermissionError",
         "open('/etc/passwd')": "PermissionError",
@@ -41,7 +41,7 @@ async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: Server
         "UEsDBA==": "expected Python source, or a WebAssembly module as base64",
     }
     async with agent_over_pipes(server.address, "") as agent:
-        for content, reason in said.items():
+        for content, reason in errors.items():
             with pytest.raises(ToolFailed, match=reason):
                 await agent.call("check_bot", content=content)
         with pytest.raises(ToolFailed, match=r"Fix: Write `class Mine.Bot.`, or pass the name of the class as `entry`"):
@@ -50,10 +50,10 @@ async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: Server
             await agent.call("check_bot", content=(await agent.call("new_bot", name="mine"))["bot.py"], variant="chess")
 
 
-async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest, url: str) -> None:
-    async with agent_over_http(url) as nobody:
+async def test_over_http_running_code_needs_a_token_with_scope_submit(server: ServerUnderTest, url: str) -> None:
+    async with agent_over_http(url) as guest:
         with pytest.raises(ToolFailed, match="token"):
-            await nobody.call("check_bot", content="print(1)")
+            await guest.call("check_bot", content="print(1)")
     async with agent_over_http(url, server.token("ada")) as ada:
         with pytest.raises(ToolFailed, match="the token lacks the scope `submit`"):
             await ada.call("check_bot", content="print(1)")
@@ -63,11 +63,11 @@ async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest,
 
 async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> None:
     async with agent_over_http(url) as agent:
-        shown = await agent.call("show_position", variant="tictactoe", moves=["a1", 3, "b1", 4, "c1"])
-        assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, [])
-        assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
-        shown = await agent.call("show_position", variant="tictactoe3d")
-        assert (shown["size"], shown["board"][0], len(shown["legal"])) == ([3, 3, 3], "layer 1", 27)
+        position = await agent.call("show_position", variant="tictactoe", moves=["a1", 3, "b1", 4, "c1"])
+        assert (position["result"], position["to_move"], position["legal"]) == ("1-0", None, [])
+        assert position["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
+        position = await agent.call("show_position", variant="tictactoe3d")
+        assert (position["size"], position["board"][0], len(position["legal"])) == ([3, 3, 3], "layer 1", 27)
         (rules,) = (await agent.client.read_resource("noughts://rules/connect4")).contents
         assert '"size": [7, 6, 1], "gravity": true, "line_lengths": [4]' in getattr(rules, "text", "")
         with pytest.raises(MCPError, match="chess"):
@@ -98,8 +98,11 @@ def url_with_docs(server: ServerUnderTest, tmp_path: Path, monkeypatch: pytest.M
 async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs: str) -> None:
     async with agent_over_http(url_with_docs) as agent:
         templates = (await agent.client.list_resource_templates()).resource_templates
-        assert {each.uri_template for each in templates} == {"noughts://docs/{+page}", "noughts://rules/{variant}"}
-        assert [each.name for each in (await agent.client.list_resources()).resources] == ["pages"]
+        assert {template.uri_template for template in templates} == {
+            "noughts://docs/{+page}",
+            "noughts://rules/{variant}",
+        }
+        assert [resource.name for resource in (await agent.client.list_resources()).resources] == ["pages"]
         assert "# Noughts" in str((await agent.client.read_resource("noughts://docs/llms.txt")).contents)
         (content,) = (await agent.client.read_resource("noughts://docs/how-to/agents.md")).contents
         assert getattr(content, "text", "") == "# Tools for agents\n"
@@ -113,20 +116,20 @@ async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs:
 
 async def test_games_are_found_by_the_name_that_other_tools_return(server: ServerUnderTest, url: str) -> None:
     async with agent_over_http(url, server.token("ada")) as agent:
-        (cup,) = {each["name"] for each in (await agent.call("list_tournaments"))["tournaments"]}
+        (cup,) = {tournament["name"] for tournament in (await agent.call("list_tournaments"))["tournaments"]}
         games = (await agent.call("list_games_of_tournament", tournament=cup))["games"]
         name = games[0]["name"]
         for tool in ("get_game", "explain_game"):
-            whole = await agent.call(tool, game=name)
-            assert whole == await agent.call(tool, tournament=cup, number=1)
-            assert whole == await agent.call(tool, game=name.removeprefix("tournaments/"))
+            game = await agent.call(tool, game=name)
+            assert game == await agent.call(tool, tournament=cup, number=1)
+            assert game == await agent.call(tool, game=name.removeprefix("tournaments/"))
             with pytest.raises(ToolFailed, match=r"game 'cup': expected a name as in answers"):
                 await agent.call(tool, game="cup")
             with pytest.raises(ToolFailed, match=r"game: expected its name, e\.g\. tournaments/spring/games/7, or"):
                 await agent.call(tool, tournament=cup)
 
 
-async def test_tokens_of_one_owner_share_one_turn_to_compute(tmp_path: Path) -> None:
+async def test_checks_of_one_owner_run_one_after_the_other(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client, AsyncExitStack() as stack:
         url = await stack.enter_async_context(running_tools(client.server.address, ()))
         tokens = [await client.token(owner, "submit") for owner in ("eve", "eve", "bob")]
@@ -137,7 +140,7 @@ async def test_tokens_of_one_owner_share_one_turn_to_compute(tmp_path: Path) -> 
                 await agent.call("check_bot", content=content)
 
         async with asyncio.TaskGroup() as tasks:
-            slow = [tasks.create_task(check(agent, "import time\ntime.sleep(6)")) for agent in (first, second)]
-            await asyncio.sleep(1)  # both calls have arrived
+            slow_checks = [tasks.create_task(check(agent, "import time\ntime.sleep(6)")) for agent in (first, second)]
+            await asyncio.sleep(1)  # by now the server has received both calls of eve
             await check(bob, "print(1)")
-            assert not all(each.done() for each in slow)
+            assert not all(check.done() for check in slow_checks)

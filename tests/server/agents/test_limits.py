@@ -1,4 +1,4 @@
-"""Agents over HTTP cannot take each other's share."""
+"""Limits of the tools over HTTP, so that one agent cannot stop the others."""
 
 import asyncio
 import socket
@@ -26,44 +26,50 @@ from tests.support.agents import Agent, ToolFailed, agent_over_http, tools_over_
 from tests.support.patience import PATIENCE
 
 PROXY = "127.0.0.1"
-SLOW = 70
+SLOW_BODIES = 70
+"""More than the requests of one address that the tools read at once."""
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 @contextmanager
 def slow_bodies(url: str, address: str) -> Iterator[None]:
-    """Many requests of this address, as a proxy reports it, whose bodies do not come."""
-    place = urlsplit(url)
-    head = f"POST /mcp HTTP/1.1\r\nhost: {place.netloc}\r\nx-real-ip: {address}\r\ncontent-type: application/json\r\n"
+    """Keep requests of this address, as a proxy reports it, open without sending their bodies."""
+    parts = urlsplit(url)
+    head = f"POST /mcp HTTP/1.1\r\nhost: {parts.netloc}\r\nx-real-ip: {address}\r\ncontent-type: application/json\r\n"
     with ExitStack() as stack:
-        for _ in range(SLOW):
-            connection = stack.enter_context(socket.create_connection((place.hostname, place.port)))
+        for _ in range(SLOW_BODIES):
+            connection = stack.enter_context(socket.create_connection((parts.hostname, parts.port)))
             connection.sendall(f"{head}accept: {ACCEPT['accept']}\r\ncontent-length: 100\r\n\r\n".encode())
         yield
 
 
 @pytest.fixture(scope="module")
-def proxied(server: ServerUnderTest) -> Iterator[str]:
-    """The address of the tools behind a proxy."""
+def proxied_url(server: ServerUnderTest) -> Iterator[str]:
+    """The URL of tools that believe a proxy on this machine which addresses its clients have."""
     with tools_over_http(server.address, (PROXY,)) as url:
         yield url
 
 
-async def test_slow_bodies_stop_no_agent_elsewhere(proxied: str) -> None:
-    with slow_bodies(proxied, "192.0.2.1"):
+async def test_slow_bodies_of_one_address_do_not_stop_another(proxied_url: str) -> None:
+    with slow_bodies(proxied_url, "192.0.2.1"):
         async with httpx2.AsyncClient(timeout=60) as http:
-            answer = await http.post(proxied, json=CALL, headers={"x-real-ip": "192.0.2.2", **ACCEPT})
+            answer = await http.post(proxied_url, json=CALL, headers={"x-real-ip": "192.0.2.2", **ACCEPT})
         assert answer.status_code < 500
 
 
-LONG = {**CALL, "params": {"_meta": {"note": "x" * SMALL_BODY}}}
-MANY = {**CALL, "params": {"_meta": {"notes": [{}] * SMALL_BODY}}}
+LONG_BODY = {**CALL, "params": {"_meta": {"note": "x" * SMALL_BODY}}}
+MANY_VALUES = {**CALL, "params": {"_meta": {"notes": [{}] * SMALL_BODY}}}
 
 
 @pytest.mark.parametrize(
     "scopes, body, status",
-    [((), LONG, 413), (("play",), LONG, 413), (("submit",), LONG, 200), (("submit",), MANY, 413)],
+    [
+        ((), LONG_BODY, 413),
+        (("play",), LONG_BODY, 413),
+        (("submit",), LONG_BODY, 200),
+        (("submit",), MANY_VALUES, 413),
+    ],
 )
 async def test_long_body_needs_a_token_that_can_submit(
     server: ServerUnderTest, url: str, scopes: tuple[str, ...], body: object, status: int
@@ -75,22 +81,23 @@ async def test_long_body_needs_a_token_that_can_submit(
 
 
 async def test_long_bodies_of_one_owner_are_limited(server: ServerUnderTest) -> None:
-    begun, end = list[Scope](), asyncio.Event()
+    end = asyncio.Event()
 
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.append(scope)
+    async def answer_at_the_end(scope: Scope, receive: Receive, send: Send) -> None:
         await end.wait()
         await Response()(scope, receive, send)
 
     token = {"authorization": f"Bearer {server.token('ada', 'submit')}"}
     upstream = Upstream(server.address, Dialling(), HINTS)
-    transport = httpx2.ASGITransport(CompleteBodies(slow, Backend(upstream, explain)))
+    transport = httpx2.ASGITransport(CompleteBodies(answer_at_the_end, Backend(upstream, explain)))
     async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(transport=transport, base_url="http://here") as http:
         async with asyncio.TaskGroup() as tasks:
-            posts = [tasks.create_task(http.post("/", json=LONG, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)]
+            posts = [
+                tasks.create_task(http.post("/", json=LONG_BODY, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)
+            ]
             await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
             end.set()
-        assert sorted(each.result().status_code for each in posts) == [*[200] * OWNER_LONG_BODIES, 429]
+        assert sorted(post.result().status_code for post in posts) == [*[200] * OWNER_LONG_BODIES, 429]
     await upstream.close()
 
 
@@ -105,21 +112,22 @@ async def test_agents_without_a_token_take_turns(server: ServerUnderTest) -> Non
     async with asyncio.TaskGroup() as tasks:
         for address in ["192.0.2.1"] * 20 + ["192.0.2.2"]:
             tasks.create_task(ask(address))
+    # The second address sent its call last, after 20 calls of the first one.
     assert order.index("192.0.2.2") < 10
     await upstream.close()
 
 
 async def test_positions_are_set_up_outside_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads, set_up = list[str](), rules_tools._position
+    thread_names, set_up = list[str](), rules_tools._position
 
-    def noted(*arguments: Any) -> Any:
-        threads.append(threading.current_thread().name)
+    def set_up_and_note_thread(*arguments: Any) -> Any:
+        thread_names.append(threading.current_thread().name)
         return set_up(*arguments)
 
-    monkeypatch.setattr(rules_tools, "_position", noted)
+    monkeypatch.setattr(rules_tools, "_position", set_up_and_note_thread)
     async with agent_over_http(url) as agent:
         await agent.call("show_position", variant="tictactoe", moves=[4])
-    assert [name.partition("_")[0] for name in threads] == ["positions"]
+    assert [name.partition("_")[0] for name in thread_names] == ["positions"]
 
 
 async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str) -> None:
@@ -130,7 +138,7 @@ async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str)
         asyncio.TaskGroup() as tasks,
     ):
         await agent.call("connect_player", bot="waiting")
-        waits = [tasks.create_task(_waited(agent)) for _ in range(TOKEN_CALLS + 1)]
+        waits = [tasks.create_task(_wait_until_refused(agent)) for _ in range(TOKEN_CALLS + 1)]
         done, waiting = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         assert f"{TOKEN_CALLS} calls with this token are running" in await done.pop()
         assert len(waiting) == TOKEN_CALLS
@@ -139,8 +147,8 @@ async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str)
             wait.cancel()
 
 
-async def _waited(agent: Agent) -> str:
-    """Why a wait for a turn was refused; empty if it was not."""
+async def _wait_until_refused(agent: Agent) -> str:
+    """Wait for a turn; return the error, or "" if the wait was not refused."""
     try:
         await agent.call("wait_for_turn", bot="waiting", seconds=60)
     except ToolFailed as failed:
@@ -155,9 +163,9 @@ async def test_a_client_cannot_open_a_stream_that_never_ends(url: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["host", "origin"])
-async def test_a_user_before_the_host_is_refused(url: str, header: str) -> None:
-    place = urlsplit(url).netloc + "@example.org"
-    value = place if header == "host" else f"http://{place}"
+async def test_header_with_a_user_name_before_the_host_is_refused(url: str, header: str) -> None:
+    host = urlsplit(url).netloc + "@example.org"
+    value = host if header == "host" else f"http://{host}"
     async with httpx2.AsyncClient() as http:
         answer = await http.post(url, json=CALL, headers={**ACCEPT, header: value})
     assert answer.status_code == 400

@@ -11,7 +11,7 @@ from noughts_server.testing import ServerUnderTest
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
     "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
 }}  # fmt: skip
-NOT_MESSAGES: dict[bytes, tuple[int, object]] = {
+INVALID_LINES: dict[bytes, tuple[int, object]] = {
     b'{"jsonrpc": "2.0", "id": 3, ': (-32700, None),
     b"hello": (-32700, None),
     b'{"id": 1} {"id": 2}': (-32700, None),
@@ -22,26 +22,27 @@ NOT_MESSAGES: dict[bytes, tuple[int, object]] = {
     b'{"jsonrpc": "1.0", "id": 7, "method": "ping"}': (-32600, 7),
     b'{"jsonrpc": "2.0", "id": "x"}': (-32600, "x"),
 }
+"""Lines that are not messages, with the code and the id of the error that answers each."""
 
 
-async def answers(address: str, lines: list[bytes], count: int) -> list[Any]:
-    """The first answers to these lines."""
-    words = ["-m", "noughts_server.cli", "mcp", "--server", address]
-    process = await asyncio.create_subprocess_exec(sys.executable, *words, stdin=PIPE, stdout=PIPE)
+async def read_answers(address: str, lines: list[bytes], count: int) -> list[Any]:
+    """Send these lines to a new `noughts mcp`; return its answers, of which there must be exactly `count`."""
+    arguments = ["-m", "noughts_server.cli", "mcp", "--server", address]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
     assert process.stdin
     assert process.stdout
     async with asyncio.timeout(120):
         process.stdin.write(b"".join(line + b"\n" for line in lines))
-        found = [json.loads(await process.stdout.readline()) for _ in range(count)]
+        answers = [json.loads(await process.stdout.readline()) for _ in range(count)]
         process.stdin.close()
         assert await process.stdout.read() == b""
         await process.wait()
-    return found
+    return answers
 
 
 async def test_a_line_that_is_not_a_message_is_answered(server: ServerUnderTest) -> None:
-    sent = [b"", *NOT_MESSAGES, json.dumps(HELLO).encode()]
-    *refused, greeted = await answers(server.address, sent, len(NOT_MESSAGES) + 1)
-    assert [(each["error"]["code"], each["id"]) for each in refused] == list(NOT_MESSAGES.values())
-    assert all(len(each["error"]["message"]) < 300 for each in refused)
-    assert greeted["result"]["serverInfo"]["name"] == "noughts"
+    lines = [b"", *INVALID_LINES, json.dumps(HELLO).encode()]
+    *errors, hello = await read_answers(server.address, lines, len(INVALID_LINES) + 1)
+    assert [(error["error"]["code"], error["id"]) for error in errors] == list(INVALID_LINES.values())
+    assert all(len(error["error"]["message"]) < 300 for error in errors)
+    assert hello["result"]["serverInfo"]["name"] == "noughts"

@@ -1,4 +1,4 @@
-"""Agents at the board, who move by tools."""
+"""Agents that play games with tools."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ from tests.support.agents import Agent, ToolFailed, agent_over_http, agent_over_
 from tests.support.background import bots_online
 
 
-async def first_legal(agent: Agent, state: dict[str, Any]) -> str:
-    """The first legal cell where the player is to move."""
+async def first_legal_cell(agent: Agent, state: dict[str, Any]) -> str:
+    """Return the first legal cell of the position in which the player is to move."""
     return str((await agent.call("show_position", variant=state["variant"], moves=state["moves"]))["legal"][0])
 
 
 async def play_all(agent: Agent, bot: str, games: int) -> list[dict[str, Any]]:
-    """Play until so many games are over; their ends."""
+    """Play until this number of games have ended; return how each ended, as the tools report it."""
     state = await agent.call("wait_for_turn", bot=bot)
     ends = list(state["finished"])
     while len(ends) < games:
         if state["your_turn"]:
-            state = await agent.call("play", bot=bot, move=await first_legal(agent, state))
+            state = await agent.call("play", bot=bot, move=await first_legal_cell(agent, state))
         else:
             state = await agent.call("wait_for_turn", bot=bot)
         ends += state["finished"]
@@ -36,7 +36,7 @@ async def play_all(agent: Agent, bot: str, games: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def rival(server: ServerUnderTest) -> Iterator[str]:
-    """A bot that is online."""
+    """The name of a bot that is online and accepts challenges."""
     with bots_online(server.address, server.token("eve"), rival="random"):
         yield "bots/rival"
 
@@ -46,14 +46,14 @@ async def test_an_agent_plays_whole_games(server: ServerUnderTest, url: str, riv
     token, bot = server.token("ada"), f"agent-{transport}"
     async with agent_over_http(url, token) if transport == "http" else agent_over_pipes(server.address, token) as agent:
         assert (await agent.call("connect_player", bot=bot))["online"]
-        made = await agent.call("create_challenge", challenger=bot, opponent=rival, games=2, time="300+1")
+        challenge = await agent.call("create_challenge", challenger=bot, opponent=rival, games=2, time="300+1")
         ends = await play_all(agent, bot, 2)
-        name = made["tournament"]["name"]
+        name = challenge["tournament"]["name"]
         assert [end["game"] for end in ends] == [f"{name}/games/1", f"{name}/games/2"]
         await agent.until("get_tournament", "finished", tournament=name)  # then all its games are stored
         stored = (await agent.call("get_game", tournament=name, number=1))["game"]
-        won = {"1-0": "win", "0-1": "loss", "1/2-1/2": "draw"}[stored["result"]]
-        assert (ends[0]["outcome"], len(ends[0]["moves"])) == (won, len(stored["moves"]))
+        outcome = {"1-0": "win", "0-1": "loss", "1/2-1/2": "draw"}[stored["result"]]
+        assert (ends[0]["outcome"], len(ends[0]["moves"])) == (outcome, len(stored["moves"]))
         assert (await agent.call("disconnect_player", bot=bot))["online"] is False
 
 
@@ -81,17 +81,17 @@ async def test_a_turn_shows_the_board_the_moves_and_the_clocks(server: ServerUnd
         assert [(end["outcome"], end["termination"]) for end in state["finished"]] == [("loss", "resigned")]
         state = await ada.call("wait_for_turn", bot="of-ada")
         assert [end["outcome"] for end in state["finished"]] == ["win"]
-        nothing: dict[str, Any] = {"your_turn": False, "game": None, "finished": []}
-        assert await ada.call("wait_for_turn", bot="of-ada", seconds=0) == nothing
+        no_turn: dict[str, Any] = {"your_turn": False, "game": None, "finished": []}
+        assert await ada.call("wait_for_turn", bot="of-ada", seconds=0) == no_turn
 
 
 async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest, url: str) -> None:
-    async with agent_over_http(url) as nobody:
+    async with agent_over_http(url) as guest:
         with pytest.raises(ToolFailed, match="the call has no token"):
-            await nobody.call("connect_player", bot="agent")
-    async with agent_over_http(url, "wrong") as nobody:
+            await guest.call("connect_player", bot="agent")
+    async with agent_over_http(url, "wrong") as guest:
         with pytest.raises(ToolFailed, match=r"token is unknown. Fix: Check the token of this client"):
-            await nobody.call("connect_player", bot="agent")
+            await guest.call("connect_player", bot="agent")
     async with agent_over_http(url, server.token("ada")) as ada:
         for number in range(4):
             await ada.call("connect_player", bot=f"agent-{number}")
@@ -118,7 +118,7 @@ async def test_a_waiting_call_reports_that_the_player_was_disconnected(server: S
 
 
 async def test_an_idle_player_is_disconnected(server: ServerUnderTest) -> None:
-    caller: Any = None
+    caller: Any = None  # the caller of a tool: only tools over HTTP look at it
     upstream = Upstream(server.address, Dialling())
     async with asyncio.TaskGroup() as tasks:
         players = Players(Backend(upstream, explain, server.token("ada")), tasks, idle=0.01)

@@ -1,4 +1,4 @@
-"""The tools that call one method of the server, over both transports."""
+"""The tools that call one method of the server, over HTTP and over pipes."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from tests.support.background import bots_online
 from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
-READING: dict[str, dict[str, Any]] = {
+READING_TOOLS: dict[str, dict[str, Any]] = {
     "get_status": {},
     "list_tournaments": {},
     "get_tournament": {"tournament": "CUP"},
@@ -35,15 +35,16 @@ READING: dict[str, dict[str, Any]] = {
     "get_batch_ratings": {"variant": "tictactoe", "time_class": "untimed"},
     "get_opening_moves": {"variant": "tictactoe", "time_class": "untimed", "moves": [4, 0]},
 }
+"""Arguments of a call of each reading tool; "CUP" stands for the name of the match."""
 
 
-async def cup(agent: Agent) -> str:
+async def name_of_match(agent: Agent) -> str:
     listed = (await agent.call("list_tournaments"))["tournaments"]
-    return next(str(each["name"]) for each in listed if each["title"] == "pascal - random")
+    return next(str(tournament["name"]) for tournament in listed if tournament["title"] == "pascal - random")
 
 
-async def judged(agent: Agent) -> None:
-    """Return when the server has judged all games, which it does after they are over."""
+async def wait_until_all_games_are_judged(agent: Agent) -> None:
+    """Wait: the server judges the moves of a game some time after the game has ended."""
     async with asyncio.timeout(PATIENCE):
         while True:
             rows = (await agent.call("get_leaderboard", variant="tictactoe", time_class="untimed"))["rows"]
@@ -53,26 +54,27 @@ async def judged(agent: Agent) -> None:
 
 
 async def read_all(agent: Agent) -> dict[str, Any]:
-    tournament = await cup(agent)
-    return {
-        tool: await agent.call(tool, **{name: tournament if value == "CUP" else value for name, value in given.items()})
-        for tool, given in READING.items()
-    }
+    tournament = await name_of_match(agent)
+    answers = {}
+    for tool, arguments in READING_TOOLS.items():
+        named = {name: tournament if value == "CUP" else value for name, value in arguments.items()}
+        answers[tool] = await agent.call(tool, **named)
+    return answers
 
 
 async def test_every_reading_tool_answers_over_both_transports(server: ServerUnderTest, url: str) -> None:
     async with agent_over_http(url) as agent:
-        known = await agent.tools()
-        await judged(agent)
-        over_web = await read_all(agent)
+        tools = await agent.tools()
+        await wait_until_all_games_are_judged(agent)
+        over_http = await read_all(agent)
     async with agent_over_pipes(server.address, server.token()) as agent:
-        assert await agent.tools() == known
-        assert {**await read_all(agent), "get_status": {}} == {**over_web, "get_status": {}}
-    assert {name for name, tool in known.items() if tool.annotations.read_only_hint} >= {*READING, "get_test"}
-    destroying = {name for name, tool in known.items() if tool.annotations.destructive_hint}
-    assert destroying == {"cancel_tournament", "withdraw_tournament", "stop_repeating"}
-    assert over_web["get_tournament"]["games_done"] == 8
-    assert [game["result"] for game in over_web["list_games_of_tournament"]["games"]].count("1-0") > 0
+        assert await agent.tools() == tools
+        assert {**await read_all(agent), "get_status": {}} == {**over_http, "get_status": {}}
+    assert {name for name, tool in tools.items() if tool.annotations.read_only_hint} >= {*READING_TOOLS, "get_test"}
+    destructive_tools = {name for name, tool in tools.items() if tool.annotations.destructive_hint}
+    assert destructive_tools == {"cancel_tournament", "withdraw_tournament", "stop_repeating"}
+    assert over_http["get_tournament"]["games_done"] == 8
+    assert [game["result"] for game in over_http["list_games_of_tournament"]["games"]].count("1-0") > 0
 
 
 async def test_clients_of_the_older_protocol_are_served(url: str) -> None:
@@ -104,12 +106,17 @@ async def test_tools_describe_themselves_and_their_arguments(url: str) -> None:
 async def test_every_argument_has_a_description(url: str) -> None:
     async with agent_over_http(url) as agent:
         tools = await agent.tools()
-    shown = {name: tool.input_schema["properties"] for name, tool in tools.items()}
-    assert not [(tool, name) for tool, given in shown.items() for name in given if not given[name].get("description")]
+    without_description = [
+        (tool_name, name)
+        for tool_name, tool in tools.items()
+        for name, schema in tool.input_schema["properties"].items()
+        if not schema.get("description")
+    ]
+    assert without_description == []
 
 
 @pytest.mark.parametrize(
-    "tool, given, said",
+    "tool, arguments, expected",
     [
         ("get_tournament", {"tournament": "none"}, "tournaments/none does not exist. Fix: `list_tournaments` shows"),
         ("withdraw_tournament", {"tournament": "none"}, "label"),
@@ -133,24 +140,24 @@ async def test_every_argument_has_a_description(url: str) -> None:
     ],
 )
 async def test_errors_say_what_is_wrong_and_what_to_do(
-    server: ServerUnderTest, url: str, tool: str, given: dict[str, Any], said: str
+    server: ServerUnderTest, url: str, tool: str, arguments: dict[str, Any], expected: str
 ) -> None:
     async with agent_over_http(url, server.token("ada")) as ada:
         with pytest.raises(ToolFailed) as failed:
-            await ada.call(tool, **given)
-    assert said in str(failed.value)
+            await ada.call(tool, **arguments)
+    assert expected in str(failed.value)
 
 
 @pytest.fixture
-def pair(server: ServerUnderTest) -> Iterator[str]:
-    """The token of ada, two of whose bots are online: `one` and `two`."""
+def token_of_two_bots(server: ServerUnderTest) -> Iterator[str]:
+    """A token of ada, whose bots `one` and `two` are online."""
     token = server.token("ada")
     with bots_online(server.address, token, one="random", two="random"):
         yield token
 
 
-async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str) -> None:
-    async with agent_over_http(url, pair) as ada:
+async def test_tournaments_and_tests_are_organised_by_tools(url: str, token_of_two_bots: str) -> None:
+    async with agent_over_http(url, token_of_two_bots) as ada:
         cup = {"tournament": "spring"}
         made = await ada.call(
             "create_tournament", **cup, title="Spring", variant="mnk:5,5,4", time="60+0.5", schedule="round_robin",
@@ -206,16 +213,16 @@ async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUn
         async with agent_over_http(url, server.token("ben")) as ben:
             with pytest.raises(ToolFailed, match="is not yours"):
                 await ben.call("cancel_tournament", tournament=tournament)
-        async with agent_over_http(url) as nobody:
+        async with agent_over_http(url) as guest:
             with pytest.raises(ToolFailed, match=r"the call has no token.*over HTTP the header `Authorization"):
-                await nobody.call("cancel_tournament", tournament=tournament)
+                await guest.call("cancel_tournament", tournament=tournament)
         async with agent_over_http(url, "wrong token") as wrong:
             with pytest.raises(ToolFailed, match="Bearer TOKEN"):
                 await wrong.call("get_bot", bot="random")
         assert (await ada.call("cancel_tournament", tournament=tournament))["tournament"]["state"] == "cancelled"
 
 
-async def test_a_server_that_is_away_is_reported_as_on_the_command_line() -> None:
+async def test_unreachable_server_is_reported_as_on_the_command_line() -> None:
     async with agent_over_pipes("127.0.0.1:1", "abc") as agent:
         for tool in ("get_status", "connect_player"):
             with pytest.raises(ToolFailed, match="cannot be reached"):
@@ -223,8 +230,8 @@ async def test_a_server_that_is_away_is_reported_as_on_the_command_line() -> Non
 
 
 async def test_pages_of_other_hosts_and_large_requests_are_refused(url: str) -> None:
-    sent = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    async with httpx2.AsyncClient(headers=sent) as http:
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(headers=headers) as http:
         for header in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
             assert (await http.post(url, content=b"{}", headers=header)).status_code in (403, 421)
         assert (await http.post(url, content=b" " * (5 << 20))).status_code == 413

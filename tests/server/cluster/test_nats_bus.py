@@ -1,4 +1,4 @@
-"""The bus over a real NATS: what reaches whom, what comes after a loss, and how one gets in."""
+"""The bus over a real NATS server: delivery, losses, large messages, and access."""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import nkeys  # type: ignore[import-untyped]  # it has none
+import nkeys  # type: ignore[import-untyped]  # the package has no types
 import pytest
 from nacl.signing import SigningKey
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.processes
 
 @pytest.fixture
 def nats(tmp_path: Path) -> Iterator[Nats]:
-    """A NATS of this test."""
+    """A NATS server that only this test uses."""
     server = Nats(tmp_path)
     server.start()
     yield server
@@ -43,74 +43,74 @@ def nats(tmp_path: Path) -> Iterator[Nats]:
 
 
 @asynccontextmanager
-async def two(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsBus]]:
+async def two_nodes(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsBus]]:
     """Two nodes on the bus."""
     here, there = NatsBus(settings, "here"), NatsBus(settings, "there")
     async with here.running(), there.running():
         yield here, there
 
 
-async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> list[Any]:
-    """Return the messages that others receive when one is published here, once each has received it."""
-    got: list[Any] = []
-    subscriptions = [other.subscribe(subject, got.append) for other in others]
+async def publish_until_received(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> list[Any]:
+    """Publish a message again and again, until each of the others has received it; return all that they received."""
+    received: list[Any] = []
+    subscriptions = [other.subscribe(subject, received.append) for other in others]
     async with asyncio.timeout(PATIENCE):
-        while len(got) < len(others):
-            # Subscriptions take a moment to reach the server: what is published before is not for them.
+        while len(received) < len(others):
+            # Subscriptions take some time to reach the server, which drops messages that come earlier.
             bus.publish(subject, message)
             await asyncio.sleep(0.02)
     for unsubscribe in subscriptions:
         unsubscribe()
-    return got
+    return received
 
 
 async def test_a_message_reaches_each_subscriber_once(nats: Nats) -> None:
-    async with two(BusSettings(nats.url)) as (here, there):
-        near: list[int] = []
-        far: list[int] = []
-        here.subscribe(CHANGED, near.append)
-        there.subscribe(CHANGED, far.append)
-        await heard(here, CHANGED, 0, there)
-        near.clear()
-        far.clear()
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
+        received_here: list[int] = []
+        received_there: list[int] = []
+        here.subscribe(CHANGED, received_here.append)
+        there.subscribe(CHANGED, received_there.append)
+        await publish_until_received(here, CHANGED, 0, there)
+        received_here.clear()
+        received_there.clear()
         for number in range(1, 1001):
             here.publish(CHANGED, number)
-        assert near == list(range(1, 1001))
-        await wait_until(lambda: 1000 in far)
-        assert [number for number in far if number] == list(range(1, 1001))
+        assert received_here == list(range(1, 1001))
+        await wait_until(lambda: 1000 in received_there)
+        assert [number for number in received_there if number] == list(range(1, 1001))
 
 
 @pytest.mark.parametrize("name", ["two words", "a\r\nPING", "x" * 10_000])
 async def test_node_with_a_wrong_name_costs_no_connection(nats: Nats, name: str) -> None:
-    async with two(BusSettings(nats.url)) as (here, there):
-        await heard(here, CHANGED, 1, there)
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
+        await publish_until_received(here, CHANGED, 1, there)
         here.publish(f"{TO_REFEREE}:{name}", pb.ClusterAnswers(server="here"))
-        assert 2 in await heard(here, CHANGED, 2, there)
+        assert 2 in await publish_until_received(here, CHANGED, 2, there)
         assert here.lost == 0
 
 
-async def test_what_has_no_codec_stays_in_its_process(nats: Nats) -> None:
-    async with two(BusSettings(nats.url)) as (here, there):
-        far: list[object] = []
-        there.subscribe("presence", far.append)
+async def test_messages_without_a_codec_stay_in_their_process(nats: Nats) -> None:
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
+        received_there: list[object] = []
+        there.subscribe("presence", received_there.append)
         here.publish("presence", object())
-        await heard(here, CHANGED, 1, there)
-        assert far == []
+        await publish_until_received(here, CHANGED, 1, there)
+        assert received_there == []
 
 
 async def test_messages_pass_again_after_nats_was_killed(nats: Nats) -> None:
-    async with two(BusSettings(nats.url)) as (here, there):
-        told: list[str] = []
-        here.on_connected.append(lambda: told.append("here"))
-        there.on_connected.append(lambda: told.append("there"))
-        await heard(here, CHANGED, 1, there)
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
+        reconnected: list[str] = []
+        here.on_connected.append(lambda: reconnected.append("here"))
+        there.on_connected.append(lambda: reconnected.append("there"))
+        await publish_until_received(here, CHANGED, 1, there)
         await asyncio.to_thread(nats.kill)
         await wait_until(lambda: not here.connected and not there.connected)
         here.publish(CHANGED, 2)
         assert here.lost == 1
         await asyncio.to_thread(nats.start)
-        await wait_until(lambda: sorted(told) == ["here", "there"])
-        assert set(await heard(here, CHANGED, 3, there)) == {3}
+        await wait_until(lambda: sorted(reconnected) == ["here", "there"])
+        assert set(await publish_until_received(here, CHANGED, 3, there)) == {3}
 
 
 def test_a_report_travels_in_parts_and_arrives_unchanged() -> None:
@@ -129,24 +129,27 @@ def test_a_report_travels_in_parts_and_arrives_unchanged() -> None:
         )
         for ordinal in range(10_000)
     ]
-    progress = [TournamentProgress(key, f"tournaments/{key}", 5_000, 9_000, False, ()) for key in (1, 2)]
+    progress = [
+        TournamentProgress(key, f"tournaments/{key}", games_done=5_000, games_total=9_000, finished=False)
+        for key in (1, 2)
+    ]
     report = CommitReport(seconds=1.5, games=games, progress=progress)
-    how = codec(COMMITTED)
-    assert how is not None
-    messages = list(how.encode(report))
+    report_codec = codec(COMMITTED)
+    assert report_codec is not None
+    messages = list(report_codec.encode(report))
     assert max(map(len, messages)) < 1_000_000 < sum(map(len, messages))
-    found = [how.decode(message) for message in messages]
-    assert sorted((game for part in found for game in part.games), key=lambda game: game.ordinal) == games
-    assert sorted(each.tournament for part in found for each in part.progress) == [1, 2]
-    # Whoever reads the progress of a tournament has had all of its games.
+    parts = [report_codec.decode(message) for message in messages]
+    assert sorted((game for part in parts for game in part.games), key=lambda game: game.ordinal) == games
+    assert sorted(progress.tournament for part in parts for progress in part.progress) == [1, 2]
+    # A tournament's progress is in the part with its last games, so that a reader has all of them.
     for key in (1, 2):
-        last = max(place for place, part in enumerate(found) if any(game.tournament == key for game in part.games))
-        assert [each.tournament for each in found[last].progress] == [key]
+        last = max(index for index, part in enumerate(parts) if any(game.tournament == key for game in part.games))
+        assert [progress.tournament for progress in parts[last].progress] == [key]
 
 
 async def test_nodes_synchronise_after_too_many_messages_waited(nats: Nats, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nats_bus, "_MOST_WAITING", 10)
-    async with two(BusSettings(nats.url)) as (here, _):
+    async with two_nodes(BusSettings(nats.url)) as (here, _):
         synchronised = asyncio.Event()
         here.on_connected.append(synchronised.set)
         for number in range(10):
@@ -164,8 +167,8 @@ async def test_message_larger_than_nats_takes_arrives_whole(nats: Nats) -> None:
     bots = [pb.BotPresence(version=number, variants=["x" * 200] * 100) for number in range(250)]
     message = pb.ServerPresence(server="here", bots=bots, complete=True)
     assert message.ByteSize() > 5_000_000
-    async with two(BusSettings(nats.url)) as (here, there):
-        first, *_ = await heard(here, SERVERS, message, there)
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
+        first, *_ = await publish_until_received(here, SERVERS, message, there)
         assert first == message
         assert here.lost == 0
 
@@ -177,23 +180,21 @@ async def test_message_in_parts_of_a_small_max_payload_arrives_whole(tmp_path: P
     nats.start()
     try:
         message = pb.ClusterAnswers(server="here", bots=[pb.BotAnswers(comment=["é" * 1_000] * 100)])
-        async with two(BusSettings(nats.url)) as (here, there):
-            first, *_ = await heard(here, f"{TO_REFEREE}:there", message, there)
+        async with two_nodes(BusSettings(nats.url)) as (here, there):
+            first, *_ = await publish_until_received(here, f"{TO_REFEREE}:there", message, there)
             assert first == message
     finally:
         nats.kill()
 
 
-async def test_a_message_that_is_too_large_is_said_so_and_the_others_pass(
-    nats: Nats, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async with two(BusSettings(nats.url)) as (here, there):
+async def test_too_large_message_counts_as_lost_and_the_others_arrive(nats: Nats) -> None:
+    async with two_nodes(BusSettings(nats.url)) as (here, there):
         here.publish(REFEREES, pb.RefereePresence(referee="x" * (MOST_BYTES + 1)))
-        assert set(await heard(here, CHANGED, 3, there)) == {3}
+        assert set(await publish_until_received(here, CHANGED, 3, there)) == {3}
         assert here.lost == 1
 
 
-# How one gets in.
+# Access: encryption, certificates and credentials.
 
 
 async def test_encryption_is_checked_on_both_sides(tmp_path: Path) -> None:
@@ -203,12 +204,13 @@ async def test_encryption_is_checked_on_both_sides(tmp_path: Path) -> None:
     nats = Nats(tmp_path, *options, "--tlscacert", str(authority.certificate))
     nats.start()
     try:
-        good = BusSettings(f"tls://127.0.0.1:{nats.port}", None, authority.certificate, node.certificate, node.key)
-        async with two(good) as (here, there):
-            assert set(await heard(here, CHANGED, 3, there)) == {3}
+        url = f"tls://127.0.0.1:{nats.port}"
+        good = BusSettings(url, authorities=authority.certificate, certificate=node.certificate, key=node.key)
+        async with two_nodes(good) as (here, there):
+            assert set(await publish_until_received(here, CHANGED, 3, there)) == {3}
         for bad in (
-            BusSettings(f"tls://127.0.0.1:{nats.port}"),
-            BusSettings(f"tls://127.0.0.1:{nats.port}", None, authority.certificate),
+            BusSettings(url),
+            BusSettings(url, authorities=authority.certificate),
         ):
             with pytest.raises(BusUnusable, match="cannot be reached"):
                 async with NatsBus(bad, "eve").running():
@@ -218,16 +220,16 @@ async def test_encryption_is_checked_on_both_sides(tmp_path: Path) -> None:
 
 
 class Signer:
-    """One who signs for a NATS: an operator, or an account."""
+    """An operator, an account or a user of NATS, with the keys that sign its JWTs."""
 
     def __init__(self, prefix: int) -> None:
         self.seed = nkeys.encode_seed(SigningKey.generate()._seed, prefix)
         self._keys = nkeys.from_seed(bytearray(self.seed))
-        self.public = self._keys.public_key.decode()
+        self.public_key = self._keys.public_key.decode()
 
-    def signed(self, subject: str, name: str, kind: str) -> str:
-        """A JWT for the subject."""
-        claims: dict[str, Any] = {"iss": self.public, "sub": subject, "name": name, "iat": 1_700_000_000}
+    def sign_jwt(self, subject: str, name: str, kind: str) -> str:
+        """Return a JWT of this kind for the subject: the public key of another signer, or its own."""
+        claims: dict[str, Any] = {"iss": self.public_key, "sub": subject, "name": name, "iat": 1_700_000_000}
         claims["nats"] = {"type": kind, "version": 2}
         if kind == "account":
             claims["nats"]["limits"] = dict.fromkeys(
@@ -237,31 +239,35 @@ class Signer:
             claims["nats"] |= {"pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1}
         digest = hashlib.new("sha256", json.dumps(claims).encode()).digest()
         claims["jti"] = base64.b32encode(digest).decode().rstrip("=")
-        head = _packed(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())
-        text = f"{head}.{_packed(json.dumps(claims).encode())}"
-        return f"{text}.{_packed(self._keys.sign(text.encode()))}"
+        head = _base64url(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())
+        text = f"{head}.{_base64url(json.dumps(claims).encode())}"
+        return f"{text}.{_base64url(self._keys.sign(text.encode()))}"
 
 
-def _packed(data: bytes) -> str:
+def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-async def test_a_file_of_credentials_lets_in_and_without_one_nobody_comes_in(tmp_path: Path) -> None:
+async def test_nats_with_accounts_admits_only_nodes_with_credentials(tmp_path: Path) -> None:
     operator, account = Signer(nkeys.PREFIX_BYTE_OPERATOR), Signer(nkeys.PREFIX_BYTE_ACCOUNT)
     user = Signer(nkeys.PREFIX_BYTE_USER)
     config = tmp_path / "nats.conf"
-    trusted, known = operator.signed(operator.public, "O", "operator"), operator.signed(account.public, "A", "account")
-    config.write_text(f"operator: {trusted}\nresolver: MEMORY\nresolver_preload: {{ {account.public}: {known} }}\n")
+    operator_jwt = operator.sign_jwt(operator.public_key, "O", "operator")
+    account_jwt = operator.sign_jwt(account.public_key, "A", "account")
+    user_jwt = account.sign_jwt(user.public_key, "U", "user")
+    config.write_text(
+        f"operator: {operator_jwt}\nresolver: MEMORY\nresolver_preload: {{ {account.public_key}: {account_jwt} }}\n"
+    )
     credentials = tmp_path / "node.creds"
     credentials.write_text(
-        f"-----BEGIN NATS USER JWT-----\n{account.signed(user.public, 'U', 'user')}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN NATS USER JWT-----\n{user_jwt}\n------END NATS USER JWT------\n\n"
         f"-----BEGIN USER NKEY SEED-----\n{bytes(user.seed).decode()}\n------END USER NKEY SEED------\n"
     )
     nats = Nats(tmp_path, "--config", str(config))
     nats.start()
     try:
-        async with two(BusSettings(nats.url, credentials)) as (here, there):
-            assert set(await heard(here, CHANGED, 3, there)) == {3}
+        async with two_nodes(BusSettings(nats.url, credentials)) as (here, there):
+            assert set(await publish_until_received(here, CHANGED, 3, there)) == {3}
         with pytest.raises(BusUnusable, match="cannot be reached"):
             async with NatsBus(BusSettings(nats.url), "eve").running():
                 pass
@@ -269,7 +275,7 @@ async def test_a_file_of_credentials_lets_in_and_without_one_nobody_comes_in(tmp
         nats.kill()
 
 
-async def test_a_bus_that_is_not_there_is_named_without_its_password() -> None:
+async def test_unreachable_bus_is_named_without_its_password() -> None:
     with pytest.raises(BusUnusable, match="cannot be reached") as caught:
         async with NatsBus(BusSettings("nats://me:hunter2@127.0.0.1:1"), "here").running():
             pass
@@ -278,12 +284,12 @@ async def test_a_bus_that_is_not_there_is_named_without_its_password() -> None:
 
 
 @pytest.mark.parametrize("url", ["localhost", "http://host:1", "nats://", "nats://host:0", "nats://a:1,redis://b:2"])
-def test_an_address_that_is_none_is_an_error_that_says_what_one_is(url: str) -> None:
+def test_invalid_bus_url_is_an_error_that_shows_the_form(url: str) -> None:
     with pytest.raises(BadBusUrl, match="nats://HOST:PORT"):
-        BusSettings(url).urls  # noqa: B018  # read for what it raises
+        BusSettings(url).urls  # noqa: B018  # the property raises
 
 
-def test_certificates_that_cannot_be_read_are_an_error_that_names_the_bus(tmp_path: Path) -> None:
+def test_unreadable_certificates_are_an_error_of_the_bus(tmp_path: Path) -> None:
     path = tmp_path / "none.pem"
     path.write_text("rubbish")
     with pytest.raises(BusUnusable, match="its certificates cannot be read"):

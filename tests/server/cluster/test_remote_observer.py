@@ -1,4 +1,4 @@
-"""Watching games on a server that are played elsewhere: each ply arrives once and in order, from any moment on."""
+"""Watchers of games that referees elsewhere play: each ply arrives once and in order, whenever they begin to watch."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,82 +17,87 @@ SLOT = SlotKey(1, 7)
 NAME = "tournaments/cup/games/7"
 
 
-class Watched:
-    """A bus on which a referee's events come, and what a feed hears of them."""
+class WatchingServer:
+    """A server whose bus receives the events of a referee, and the events that its watchers get."""
 
     def __init__(self, store: Store) -> None:
         self.bus = MemoryBus()
-        self.folder_of_user = RemoteReferee(store, self.bus, "server", margin_us=0)
-        self.observer = RemoteObserver(self.folder_of_user, self.bus, "server")
-        self.heard: list[int] = []
-        self.hearing = self.observer.listening(self._hear)
+        self.remote_referee = RemoteReferee(store, self.bus, "server", margin_us=0)
+        self.observer = RemoteObserver(self.remote_referee, self.bus, "server")
+        self.events: list[str] = []
+        """"ply 3" for a single ply, "3 moves" for a complete game."""
+        self.listening = self.observer.listening(self._add_event)
 
-    def _hear(self, played: GameEvent) -> None:
-        event = played.event
-        self.heard.append(event.ply if isinstance(event, feed_pb2.WatchedPly) else -len(event.moves))
+    def _add_event(self, game_event: GameEvent) -> None:
+        event = game_event.event
+        if isinstance(event, feed_pb2.WatchedPly):
+            self.events.append(f"ply {event.ply}")
+        else:
+            self.events.append(f"{len(event.moves)} moves")
 
-    def played(self, *plies: int) -> None:
+    def publish_plies(self, *plies: int) -> None:
         for ply in plies:
             self.bus.publish(PLAYED, GameEvent(SLOT, feed_pb2.WatchedPly(game=NAME, ply=ply, cell=ply)))
 
-    def stands(self, plies: int) -> None:
+    def publish_game(self, plies: int) -> None:
+        """Publish the complete game after this number of plies."""
         game = feed_pb2.WatchedGame(name=NAME, moves=bytes(range(plies)), times_us=[1] * plies)
         self.bus.publish(PLAYED, GameEvent(SLOT, game))
 
 
 @pytest.fixture
-async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
-    """A server's observer, without referees but those that the test speaks for."""
+async def server(tmp_path: Path) -> AsyncIterator[WatchingServer]:
+    """A server without real referees: the test publishes their events."""
     store = await Store.open(make_database(tmp_path / "league.sqlite"))
-    watching = Watched(store)
-    with watching.hearing:
-        yield watching
+    server = WatchingServer(store)
+    with server.listening:
+        yield server
     await store.close()
 
 
-async def test_what_one_watcher_does_with_a_game_is_nothing_to_the_observer(watched: Watched) -> None:
-    assert watched.observer.observe(SLOT) is None
-    watched.stands(2)
-    game = watched.observer.observe(SLOT)
+async def test_watcher_that_changes_its_game_does_not_change_the_observers(server: WatchingServer) -> None:
+    assert server.observer.observe(SLOT) is None
+    server.publish_game(2)
+    game = server.observer.observe(SLOT)
     assert game is not None
     assert list(game.moves) == [0, 1]
-    # As a feed's channel does, which keeps it up to date.
+    # The channel of a feed keeps its copy of the game up to date.
     game.moves.append(2)
-    watched.played(2, 3, 4)
-    assert watched.heard == [-2, 2, 3, 4]
+    server.publish_plies(2, 3, 4)
+    assert server.events == ["2 moves", "ply 2", "ply 3", "ply 4"]
 
 
-async def test_a_ply_that_was_lost_is_made_good_by_asking_how_the_game_stands(watched: Watched) -> None:
-    watched.observer.observe(SLOT)
-    watched.stands(1)
-    watched.played(1, 3, 4)
-    assert watched.heard == [-1, 1]
-    watched.stands(5)
-    watched.played(5)
-    assert watched.heard == [-1, 1, -5, 5]
+async def test_plies_after_a_lost_one_wait_for_the_complete_game(server: WatchingServer) -> None:
+    server.observer.observe(SLOT)
+    server.publish_game(1)
+    server.publish_plies(1, 3, 4)
+    assert server.events == ["1 moves", "ply 1"]
+    server.publish_game(5)
+    server.publish_plies(5)
+    assert server.events == ["1 moves", "ply 1", "5 moves", "ply 5"]
 
 
-async def test_plies_and_games_that_are_known_are_told_once(watched: Watched) -> None:
-    watched.observer.observe(SLOT)
-    watched.stands(2)
-    watched.stands(2)
-    watched.played(0, 1, 2, 2)
-    assert watched.heard == [-2, 2]
+async def test_repeated_plies_and_games_are_delivered_once(server: WatchingServer) -> None:
+    server.observer.observe(SLOT)
+    server.publish_game(2)
+    server.publish_game(2)
+    server.publish_plies(0, 1, 2, 2)
+    assert server.events == ["2 moves", "ply 2"]
 
 
-async def test_what_nobody_wants_is_told_nobody(watched: Watched) -> None:
-    watched.stands(2)
-    watched.observer.observe(SLOT)
-    watched.observer.stop_observing(SLOT)
-    watched.played(2)
-    assert watched.heard == []
+async def test_events_of_games_that_nobody_watches_are_not_delivered(server: WatchingServer) -> None:
+    server.publish_game(2)
+    server.observer.observe(SLOT)
+    server.observer.stop_observing(SLOT)
+    server.publish_plies(2)
+    assert server.events == []
 
 
-async def test_a_game_that_two_referees_play_is_one(watched: Watched) -> None:
-    for name in ("frozen", "instead of it"):
-        played = cluster_pb2.ClusterTournament(tournament=SLOT.tournament, ordinals=[SLOT.ordinal])
-        watched.folder_of_user.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[played])
-    assert list(watched.observer.running(SLOT.tournament)) == []
-    watched.stands(2)
-    assert list(watched.observer.running(SLOT.tournament)) == [SLOT]
-    assert watched.folder_of_user.slots(SLOT.tournament) == [SLOT.ordinal]
+async def test_game_that_two_referees_report_is_listed_once(server: WatchingServer) -> None:
+    for name in ("frozen", "successor"):
+        tournament = cluster_pb2.ClusterTournament(tournament=SLOT.tournament, ordinals=[SLOT.ordinal])
+        server.remote_referee.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[tournament])
+    assert list(server.observer.running(SLOT.tournament)) == []
+    server.publish_game(2)
+    assert list(server.observer.running(SLOT.tournament)) == [SLOT]
+    assert server.remote_referee.slots(SLOT.tournament) == [SLOT.ordinal]

@@ -1,4 +1,4 @@
-"""A server of a cluster and requests that are wrong, or that it cannot handle at once."""
+"""A server of a cluster drops messages of referees that are wrong or too many, and recovers."""
 
 import asyncio
 from pathlib import Path
@@ -20,15 +20,17 @@ from tests.support.databases import make_database
 from tests.support.patience import PATIENCE
 
 
-async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_referee_must_repeat_its_games_after_too_many_messages_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(remote_referee, "_MOST_WAITING_BYTES", 10_000)
-    bus, begun_anew = MemoryBus(), asyncio.Event()
+    bus, repeat_requested = MemoryBus(), asyncio.Event()
 
-    def hear(answers: pb.ClusterAnswers) -> None:
+    def on_answers(answers: pb.ClusterAnswers) -> None:
         if answers.bots[0].lost:
-            begun_anew.set()
+            repeat_requested.set()
 
-    bus.subscribe(f"{TO_REFEREE}:far", hear)
+    bus.subscribe(f"{TO_REFEREE}:far", on_answers)
     store = await Store.open(make_database(tmp_path / "league.sqlite"))
     remote = RemoteReferee(store, bus, "here", margin_us=0)
     remote.player(5)
@@ -37,11 +39,11 @@ async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypa
     asks.bots.add(version=5).starts.add(tournament=99, game=[1], first=[0], second=[1])
     with capture_logs() as logged:
         async with asyncio.timeout(PATIENCE), running(remote.run(sessions.wire)):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # by now it listens to the bus
             bus.publish(REFEREES, pb.RefereePresence(referee="far"))
             for _ in range(1_000):
                 bus.publish(f"{TO_SERVER}:here", asks)
-            await begun_anew.wait()
+            await repeat_requested.wait()
     await store.close()
     assert [line["error"] for line in logged if "dropped" in line["event"]] == [
         "too many requests are waiting for the database"

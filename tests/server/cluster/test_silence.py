@@ -16,11 +16,11 @@ def test_node_is_gone_after_its_own_limit_and_is_known_when_it_returns() -> None
     assert not silence.heard("fast")
 
 
-def test_stall_of_the_listening_node_makes_nobody_silent() -> None:
+def test_stall_of_this_node_does_not_make_others_silent() -> None:
     gone: list[str] = []
     silence = Silence()
     silence.heard("other")
-    silence.count(60.0, gone.append)  # this node stood still, and has not read what waits for it
+    silence.count(60.0, gone.append)  # this node was stalled, and has not read the messages that wait for it
     assert gone == []
     silence.heard("other")
     silence.count(60.0, gone.append)

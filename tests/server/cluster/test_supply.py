@@ -30,7 +30,7 @@ FAR, NEAR = Node("referee-far", NodeKind.REFEREE, 1), Node("referee-near", NodeK
 
 
 @dataclass
-class Far:
+class FarReferee:
     """A referee that plays a tournament with one game at a time, as long as it is the oldest referee."""
 
     arena: Arena
@@ -38,11 +38,11 @@ class Far:
     membership: Membership
     play: SharedPlay
 
-    def held(self) -> int:
-        """The number of units that it holds."""
+    def units_held(self) -> int:
+        """Return the number of units that this referee holds."""
         return int(self.arena.rows(f"SELECT count(*) FROM units WHERE holder = '{FAR.name}'")[0][0])
 
-    def begin(self) -> Game:
+    def begin_game(self) -> Game:
         """Connect two bots that never answer; return the game that begins."""
         for key in (1, 2):
             self.referee.joined(self.referee.player(key), ScriptedConnection(timed=1, untimed=1))
@@ -57,7 +57,7 @@ class Far:
 
 
 @pytest.fixture
-async def far(tmp_path: Path) -> AsyncIterator[Far]:
+async def far(tmp_path: Path) -> AsyncIterator[FarReferee]:
     bus = MemoryBus()
     async with open_arena(tmp_path / "league.sqlite") as arena, recording(arena.store, bus) as recorder:
         await arena.tournament(games_per_pair=4_000, concurrency=1)
@@ -65,43 +65,43 @@ async def far(tmp_path: Path) -> AsyncIterator[Far]:
         membership = Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), "far"), FAR)
         bots = RemoteBots(referee, bus, membership, grace=60.0)
         play = SharedPlay(arena.store, referee, recorder, bus, membership, bots)
-        far = Far(arena, referee, membership, play)
+        far = FarReferee(arena, referee, membership, play)
         async with play.local.supplying(resumes_play=False), running(play.follow()):
             await wait_until(referee.queued)
             yield far
 
 
-async def test_referee_that_returns_releases_its_units(far: Far) -> None:
-    # Another referee has claimed one of its units while it was frozen, and plays the tournament from now on.
+async def test_referee_that_returns_releases_its_units(far: FarReferee) -> None:
+    # While the far referee was frozen, the near one claimed a unit, and plays the tournament from now on.
     far.arena.execute(f"UPDATE units SET holder = '{NEAR.name}' WHERE number = 0")
     far.membership.alive = (NEAR, FAR)
-    kept = far.arena.rows(f"SELECT tournament_id, number FROM units WHERE holder = '{FAR.name}'")
-    far.play.resynchronise(frozenset((tournament, number) for tournament, number in kept))
-    await wait_until(lambda: far.held() == 0)
+    units = far.arena.rows(f"SELECT tournament_id, number FROM units WHERE holder = '{FAR.name}'")
+    far.play.resynchronise(frozenset((tournament, number) for tournament, number in units))
+    await wait_until(lambda: far.units_held() == 0)
 
 
 @pytest.mark.parametrize("running_games", [0, 1])
-async def test_units_from_before_a_pause_are_released(far: Far, running_games: int) -> None:
+async def test_units_from_before_a_pause_are_released(far: FarReferee, running_games: int) -> None:
     if running_games:
-        far.begin()
+        far.begin_game()
     await far.set_state(running=False)
     far.membership.alive = (NEAR, FAR)
     await far.set_state(running=True)
-    await wait_until(lambda: far.held() == running_games)
+    await wait_until(lambda: far.units_held() == running_games)
 
 
-async def test_only_units_of_running_games_are_kept(far: Far) -> None:
-    game = far.begin()
+async def test_only_units_of_running_games_are_kept(far: FarReferee) -> None:
+    game = far.begin_game()
     far.membership.alive = (NEAR, FAR)
     far.play.check_now()
-    await wait_until(lambda: far.held() == 1)
+    await wait_until(lambda: far.units_held() == 1)
     far.referee.forfeit(far.referee.player(1), Termination.DISCONNECTED)
-    await wait_until(lambda: far.held() == 0)
+    await wait_until(lambda: far.units_held() == 0)
     assert far.arena.rows("SELECT ordinal FROM games") == [(game.slot.ordinal,)]
 
 
-async def test_hanging_bot_is_withdrawn_from_a_resumed_tournament(far: Far) -> None:
-    game = far.begin()
+async def test_hanging_bot_is_withdrawn_from_a_resumed_tournament(far: FarReferee) -> None:
+    game = far.begin_game()
     await far.set_state(running=False)
     await far.set_state(running=True)
     absences = Absences(

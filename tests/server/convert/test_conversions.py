@@ -45,9 +45,9 @@ SETTINGS = TournamentSettings(
     openings=Openings(kind=OpeningsKind.RANDOM, plies=3),
     title="Cup",
 )
-"""No value is a default."""
+"""Settings in which no field has its default."""
 
-USUAL = TournamentSettings()
+DEFAULTS = TournamentSettings()
 
 STORED_GAME = StoredGame(
     tournament_id=1,
@@ -78,20 +78,21 @@ STORED_GAME = StoredGame(
 )
 
 
-def unset(message: Message) -> set[str]:
+def unset_fields(message: Message) -> set[str]:
+    """Return the names of the fields that the message does not set."""
     return {field.name for field in message.DESCRIPTOR.fields} - {field.name for field, _ in message.ListFields()}
 
 
-def test_settings_survive_the_way_through_a_message() -> None:
-    differing = [each.name for each in fields(SETTINGS) if getattr(SETTINGS, each.name) == getattr(USUAL, each.name)]
-    assert differing == []
+def test_settings_are_the_same_after_conversion_to_a_message() -> None:
+    names = [field.name for field in fields(SETTINGS)]
+    assert [name for name in names if getattr(SETTINGS, name) == getattr(DEFAULTS, name)] == []
     read = settings_of(settings_message(SETTINGS, seed=SETTINGS.seed), seed=0)
-    # An admin's priority is no field of the message.
-    differing = [each.name for each in fields(read) if getattr(read, each.name) != getattr(SETTINGS, each.name)]
+    # The message lacks this field: the server decides whether a priority holds across owners.
+    differing = [name for name in names if getattr(read, name) != getattr(SETTINGS, name)]
     assert differing == ["across_owners"]
 
 
-async def test_settings_survive_the_way_through_the_database(tmp_path: Path) -> None:
+async def test_settings_are_the_same_after_storage_in_the_database(tmp_path: Path) -> None:
     def create(connection: Connection) -> TournamentSettings:
         owner = create_owner(connection, "carol")
         return create_tournament(connection, NewTournament("cup", SETTINGS), owner_id=owner, now_ms=1).settings
@@ -99,15 +100,22 @@ async def test_settings_survive_the_way_through_the_database(tmp_path: Path) -> 
     store = await Store.open(f"sqlite:///{tmp_path}/x.sqlite")
     stored = await store.write(create)
     await store.close()
-    assert [each.name for each in fields(stored) if getattr(stored, each.name) != getattr(SETTINGS, each.name)] == []
+    assert [
+        field.name for field in fields(stored) if getattr(stored, field.name) != getattr(SETTINGS, field.name)
+    ] == []
 
 
 def test_game_has_all_fields_of_its_message() -> None:
     message = game_message(STORED_GAME)
-    assert unset(message) == set()
-    assert unset(message.agreement) == unset(message.first_allowance) == unset(message.second_allowance) == set()
+    assert unset_fields(message) == set()
+    assert (
+        unset_fields(message.agreement)
+        == unset_fields(message.first_allowance)
+        == unset_fields(message.second_allowance)
+        == set()
+    )
     allowances = message.first_allowance, message.second_allowance
-    assert [(each.network_us, each.margin_us) for each in allowances] == [(1, 2), (3, 4)]
+    assert [(allowance.network_us, allowance.margin_us) for allowance in allowances] == [(1, 2), (3, 4)]
 
 
 def test_leaderboard_row_has_all_fields_of_its_message() -> None:
@@ -127,7 +135,7 @@ def test_leaderboard_row_has_all_fields_of_its_message() -> None:
         blunders=9,
     )
     estimate = Estimate(view_rating=1.0, view_error95=2.0, rank_low=1, rank_high=2)
-    assert unset(leaderboard_row_message(row, {2}, estimate)) == set()
+    assert unset_fields(leaderboard_row_message(row, {2}, estimate)) == set()
 
 
 def test_options_of_settings_are_complete() -> None:

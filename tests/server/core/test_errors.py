@@ -1,4 +1,4 @@
-"""The error tree and what callers learn of it."""
+"""The tree of errors, and the statuses that callers get for them."""
 
 import gc
 import re
@@ -41,7 +41,7 @@ EXAMPLES = (
     errors.DatabaseDamaged("database disk image is malformed"),
     errors.UnknownMethod("method", "/noughts.v1.PlayService/Win", "a method of noughts.v1"),
 )
-FOR_THE_OPERATOR = (
+OPERATOR_ERRORS = (
     errors.OperatorError("something"),
     errors.AddressUnusable("/secret/place:1"),
     errors.TlsUnusable("/secret/place", got="nothing", expected="a certificate", hint="Make one."),
@@ -54,10 +54,11 @@ FOR_THE_OPERATOR = (
 )
 
 
-def tree(root: type[errors.NoughtsError] = errors.NoughtsError) -> Iterator[type[errors.NoughtsError]]:
+def subclasses(root: type[errors.NoughtsError] = errors.NoughtsError) -> Iterator[type[errors.NoughtsError]]:
+    """Yield the classes of all named errors: direct and indirect subclasses."""
     for kind in root.__subclasses__():
         yield kind
-        yield from tree(kind)
+        yield from subclasses(kind)
 
 
 def details(status: Status) -> list[Message]:
@@ -77,29 +78,29 @@ def info(status: Status) -> ErrorInfo:
 
 
 def test_every_error_has_a_code() -> None:
-    assert [kind for kind in tree() if CODES.keys().isdisjoint(kind.__mro__)] == []
+    assert [kind for kind in subclasses() if CODES.keys().isdisjoint(kind.__mro__)] == []
 
 
-def test_a_subclass_without_a_row_of_its_own_has_its_parents_code() -> None:
+def test_error_class_without_a_code_of_its_own_has_its_parents() -> None:
     class Elsewhere(errors.NotFound):
         reason = "ELSEWHERE"
 
     try:
         assert to_status(Elsewhere("tournaments/1")).code == Code.NOT_FOUND
     finally:
-        # The tests of the whole tree go through the classes that there are.
+        # Other tests go through all subclasses, so this one must not remain.
         del Elsewhere
         gc.collect()
 
 
 def test_every_error_has_a_reason_of_its_own() -> None:
-    reasons = [vars(kind).get("reason", "") for kind in tree()]
+    reasons = [vars(kind).get("reason", "") for kind in subclasses()]
     assert all(re.fullmatch(r"[A-Z][A-Z_]+", reason) for reason in reasons)
     assert len(set(reasons)) == len(reasons)
 
 
 def test_examples_cover_the_tree() -> None:
-    assert {type(error) for error in (*EXAMPLES, *FOR_THE_OPERATOR)} == set(tree())
+    assert {type(error) for error in (*EXAMPLES, *OPERATOR_ERRORS)} == set(subclasses())
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.reason)
@@ -108,7 +109,7 @@ def test_status_names_reason_subject_and_hint(error: errors.NoughtsError) -> Non
     assert status.code not in (Code.OK, Code.UNKNOWN, Code.INTERNAL)
     assert status.message == str(error)
     assert (info(status).reason, info(status).domain) == (error.reason, "noughts")
-    named = {
+    texts = {
         "subject": error.subject,
         "got": error.got,
         "expected": error.expected,
@@ -116,14 +117,14 @@ def test_status_names_reason_subject_and_hint(error: errors.NoughtsError) -> Non
         "agent_hint": error.agent_hint,
     }
     if isinstance(error, errors.ProtocolUnsupported):
-        named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+        texts |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     if isinstance(error, errors.LimitReached):
-        named |= {"limit": error.name}
-    assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
+        texts |= {"limit": error.name}
+    assert dict(info(status).metadata) == {name: text for name, text in texts.items() if text}
 
 
-@pytest.mark.parametrize("error", FOR_THE_OPERATOR, ids=lambda error: error.reason)
-def test_errors_of_the_operator_tell_callers_nothing(error: errors.NoughtsError) -> None:
+@pytest.mark.parametrize("error", OPERATOR_ERRORS, ids=lambda error: error.reason)
+def test_callers_cannot_tell_an_operators_error_from_a_crash(error: errors.NoughtsError) -> None:
     assert to_status(error) == to_status(RuntimeError("boom"))
     assert "secret" not in str(to_status(error))
 

@@ -1,4 +1,4 @@
-"""Texts of others in terminals, files and spreadsheets."""
+"""Texts of other people in terminals, files and spreadsheets."""
 
 import random
 import re
@@ -8,21 +8,24 @@ import pytest
 from noughts_server.core.plain_text import of_spreadsheet_cell, printable, spreadsheet_cell, without_controls
 
 FORMULAS = [
-    *(
-        "=1+1",
-        "=cmd|' /C calc'!A0",
-        "+1",
-        "-2+3",
-        "@SUM(1)",
-        " =1",
-        "\t=1",
-        "\r=1",
-        "\n=1",
-        "'=1",
-        "\uff1d1",
-        "\uff0b1",
-    ),
-    *("a;=1", "a; +1", "a|@x", "a\n-1", "a;'=1"),
+    "=1+1",
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-2+3",
+    "@SUM(1)",
+    " =1",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "'=1",
+    "\uff1d1",
+    "\uff0b1",
+    # Programs that split cells at such characters would read a formula after them.
+    "a;=1",
+    "a; +1",
+    "a|@x",
+    "a\n-1",
+    "a;'=1",
 ]
 
 
@@ -37,15 +40,15 @@ def test_ordinary_cells_stay_as_they_are(text: str) -> None:
     assert spreadsheet_cell(text) == text
 
 
-def test_each_cell_is_read_as_it_was_written() -> None:
-    chance = random.Random(1)
+def test_any_text_is_the_same_after_writing_and_reading_its_cell() -> None:
+    rng = random.Random(1)
     for _ in range(20_000):
-        text = "".join(chance.choices("=+-@;|' ab\n\uff1d", k=chance.randrange(9)))
+        text = "".join(rng.choices("=+-@;|' ab\n\uff1d", k=rng.randrange(9)))
         assert of_spreadsheet_cell(spreadsheet_cell(text)) == text
 
 
 @pytest.mark.parametrize("control", "\x00\x07\x1b\x7f\x9b\u2028\u2029\u202e\u2066\ud800")
-def test_what_controls_a_terminal_is_replaced(control: str) -> None:
+def test_characters_that_control_a_terminal_are_replaced(control: str) -> None:
     for clean in (printable, without_controls, spreadsheet_cell):
         assert clean(f"a{control}b") == "a\ufffdb"
 

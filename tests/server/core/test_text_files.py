@@ -1,4 +1,4 @@
-"""Text files of other programs: their encoding is found or named, and nothing is replaced."""
+"""Text files in other encodings: they are read in the right one, or refused with the place of the wrong byte."""
 
 import re
 from pathlib import Path
@@ -32,10 +32,10 @@ TEXTS = {
     "utf-32": "Ivan,Пётр",
     "utf-8-sig": "Müller,先手",
 }
-NEEDS_NO_OPTION = ("utf-16", "utf-32", "utf-8-sig")
-TREE = "(;GM[4]FF[4]{}SZ[15]PB[{}]PW[{}]RE[B+];B[ch];W[cj];B[dh];W[dj];B[eh];W[ej];B[fh];W[fj];B[gh])\n"
-FORMS = {
-    ".sgf": TREE.format("", "{}", "{}"),
+WITH_BYTE_ORDER_MARK = ("utf-16", "utf-32", "utf-8-sig")
+SGF_GAME = "(;GM[4]FF[4]{}SZ[15]PB[{}]PW[{}]RE[B+];B[ch];W[cj];B[dh];W[dj];B[eh];W[ej];B[fh];W[fj];B[gh])\n"
+GAME_FILES = {
+    ".sgf": SGF_GAME.format("", "{}", "{}"),
     ".pgn": '[White "{}"]\n[Black "{}"]\n[Result "1-0"]\n\n1-0\n',
     ".csv": "{},{},1-0\n",
     ".psq": "Piskvorky 15x15, 11:11, 0\n3,8,0\n{}\n{}\n-1\n1,Freestyle\n",
@@ -43,28 +43,28 @@ FORMS = {
 }
 
 
-def written(folder: Path, suffix: str, encoding: str, ending: str = "\n") -> Path:
+def write_game(folder: Path, suffix: str, encoding: str, ending: str = "\n") -> Path:
     file = folder / f"games{suffix}"
-    text = FORMS[suffix].format(*TEXTS[encoding].split(",")).replace("\n", ending)
+    text = GAME_FILES[suffix].format(*TEXTS[encoding].split(",")).replace("\n", ending)
     file.write_bytes(text.encode(encoding))
     return file
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("suffix", FORMS)
+@pytest.mark.parametrize("suffix", GAME_FILES)
 @pytest.mark.parametrize("encoding", TEXTS)
 def test_names_in_every_encoding_are_read(tmp_path: Path, encoding: str, suffix: str, ending: str) -> None:
-    file = written(tmp_path, suffix, encoding, ending)
-    dialect = Dialect() if encoding in NEEDS_NO_OPTION else Dialect(encoding=encoding)
+    file = write_game(tmp_path, suffix, encoding, ending)
+    dialect = Dialect() if encoding in WITH_BYTE_ORDER_MARK else Dialect(encoding=encoding)
     (placed,) = read_games(str(file), dialect=dialect)
     assert isinstance(placed.game, RecordedGame)
     assert [placed.game.first, placed.game.second] == TEXTS[encoding].split(",")
 
 
-@pytest.mark.parametrize("suffix", FORMS)
-@pytest.mark.parametrize("encoding", sorted(TEXTS.keys() - set(NEEDS_NO_OPTION)))
-def test_other_encodings_are_refused_with_the_place_and_the_option(tmp_path: Path, encoding: str, suffix: str) -> None:
-    file = written(tmp_path, suffix, encoding)
+@pytest.mark.parametrize("suffix", GAME_FILES)
+@pytest.mark.parametrize("encoding", sorted(TEXTS.keys() - set(WITH_BYTE_ORDER_MARK)))
+def test_refusal_of_an_encoding_names_the_place_and_the_option(tmp_path: Path, encoding: str, suffix: str) -> None:
+    file = write_game(tmp_path, suffix, encoding)
     placed = list(read_games(str(file)))[-1]
     assert isinstance(placed.game, RecordError)
     assert "at offset " in placed.game.got
@@ -80,7 +80,7 @@ def test_other_encodings_are_refused_with_the_place_and_the_option(tmp_path: Pat
 def test_sgf_names_its_encoding(tmp_path: Path, encoding: str) -> None:
     names = {"Shift_JIS": ("表示", "ソ連"), "ISO-8859-1": ("Müller", "Ångström"), "windows-1251": ("Иван", "Пётр")}
     file, players = tmp_path / "games.sgf", names.get(encoding, ("六子", "小子"))
-    file.write_bytes(TREE.format(f"CA[{encoding}]", *players).encode(encoding))
+    file.write_bytes(SGF_GAME.format(f"CA[{encoding}]", *players).encode(encoding))
     (placed,) = read_games(str(file))
     assert isinstance(placed.game, RecordedGame)
     assert (placed.game.first, placed.game.second) == players
@@ -88,8 +88,8 @@ def test_sgf_names_its_encoding(tmp_path: Path, encoding: str) -> None:
 
 def test_a_game_of_sgf_in_another_encoding_than_its_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "games.sgf"
-    texts = [TREE.format("CA[GB18030]", "张三", "李四").encode("gb18030")]
-    texts += [TREE.format("CA[UTF-8]", *names).encode() for names in (("ada", "bob"), ("张三", "李四"))]
+    texts = [SGF_GAME.format("CA[GB18030]", "张三", "李四").encode("gb18030")]
+    texts += [SGF_GAME.format("CA[UTF-8]", *names).encode() for names in (("ada", "bob"), ("张三", "李四"))]
     file.write_bytes(b"".join(texts))
     one, ascii_only, other = (placed.game for placed in read_games(str(file)))
     assert isinstance(one, RecordedGame)
@@ -97,7 +97,7 @@ def test_a_game_of_sgf_in_another_encoding_than_its_file_is_an_error(tmp_path: P
     assert "got a game with CA[UTF-8], expected one encoding in a file (gb18030)" in str(other)
 
 
-def test_the_place_of_a_wrong_byte_is_exact_in_a_long_file(tmp_path: Path) -> None:
+def test_offset_and_line_of_a_wrong_byte_are_exact_in_a_long_file(tmp_path: Path) -> None:
     file = tmp_path / "long"
     for length in (65_533, 65_534, 65_535, 65_536, 200_000):
         before = b"a\r\n" * (length // 3) + b"x" * (length % 3)
@@ -109,19 +109,19 @@ def test_the_place_of_a_wrong_byte_is_exact_in_a_long_file(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("suffix", [".pgn", ".csv", ".jsonl", ".sgf"])
-def test_files_that_were_put_together_are_read(tmp_path: Path, suffix: str) -> None:
+def test_concatenated_files_with_byte_order_marks_are_read(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"games{suffix}"
-    head = "white,black,result\n" if suffix == ".csv" else ""
-    file.write_bytes((head + FORMS[suffix].format("ada", "bob")).encode("utf-8-sig") * 3)
-    found = [placed.game for placed in read_games(str(file))]
-    assert [(game.first, game.second) for game in found if isinstance(game, RecordedGame)] == [("ada", "bob")] * 3
-    assert len(found) == 3
+    header = "white,black,result\n" if suffix == ".csv" else ""
+    file.write_bytes((header + GAME_FILES[suffix].format("ada", "bob")).encode("utf-8-sig") * 3)
+    games = [placed.game for placed in read_games(str(file))]
+    assert [(game.first, game.second) for game in games if isinstance(game, RecordedGame)] == [("ada", "bob")] * 3
+    assert len(games) == 3
 
 
 @pytest.mark.parametrize("encoding", ["undefined", "punycode", "utf-16"])
 def test_encodings_whose_errors_name_no_byte_are_refused(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "games.sgf"
-    file.write_text(TREE.format(f"CA[{encoding}]", "ada", "bob-"), encoding="utf-8")
+    file.write_text(SGF_GAME.format(f"CA[{encoding}]", "ada", "bob-"), encoding="utf-8")
     (placed,) = read_games(str(file))
     assert isinstance(placed.game, RecordError)
     assert re.search("got bytes that are not .*, at offset 0", str(placed.game))
@@ -133,7 +133,7 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
             TextLines(tmp_path / "any", name, option="--encoding")
 
 
-def test_openings_are_read_with_a_byte_order_mark_and_refused_in_others(tmp_path: Path) -> None:
+def test_openings_in_another_encoding_need_a_byte_order_mark(tmp_path: Path) -> None:
     file, gomoku = tmp_path / "book.txt", parse_variant("gomoku")
     for encoding in ("utf-8-sig", "utf-16", "utf-32"):
         file.write_bytes("# 开局\r\nh8 i9\r\n".encode(encoding))
@@ -143,7 +143,7 @@ def test_openings_are_read_with_a_byte_order_mark_and_refused_in_others(tmp_path
         read_openings_file(Openings(), file, gomoku)
 
 
-def test_a_class_can_be_a_file_of_a_spreadsheet(tmp_path: Path) -> None:
+def test_class_list_can_be_exported_from_a_spreadsheet(tmp_path: Path) -> None:
     file, text = tmp_path / "class.csv", "login\tname\r\nada\tAda Müller\r\nbob\tBob\r\n"
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         file.write_bytes(text.encode(encoding))

@@ -17,11 +17,13 @@ def test_titles_of_pictures_are_text() -> None:
 
 def test_winning_lines_are_drawn_in_every_direction() -> None:
     board = geometry("gomoku")
-    # Four lines of five begin at the last stone, on 7 7: to the left, and down in three directions.
-    won = sorted({112 + step * number for step in (-1, 14, 15, 16) for number in range(5)})
-    drawn = board_svg({"board": board, "moves": [*range(8), 112], "winning_cells": won}, labels=False)
-    ends = [tuple(map(int, re.findall("-?[0-9]+", line))) for line in re.findall('win-line" d="(.*?)"', drawn)]
-    centre, far, more = 2 + 7 * 40 + 20, 160, 12
+    # Four lines of five begin at the last stone, in column 7 and row 7: one to the left, three downwards.
+    winning_cells = sorted({112 + step * number for step in (-1, 14, 15, 16) for number in range(5)})
+    svg = board_svg({"board": board, "moves": [*range(8), 112], "winning_cells": winning_cells}, labels=False)
+    ends = [tuple(map(int, re.findall("-?[0-9]+", line))) for line in re.findall('win-line" d="(.*?)"', svg)]
+    centre = 2 + 7 * 40 + 20  # of the last stone: behind a margin of 2, and 7 cells of 40
+    far = 4 * 40  # from the first to the last stone of a line
+    more = 12  # the line extends beyond the centres of these stones
     assert sorted(ends) == sorted(
         [
             (centre - far - more, centre, centre + more, centre),
@@ -30,7 +32,7 @@ def test_winning_lines_are_drawn_in_every_direction() -> None:
             (centre - more, centre - more, centre + far + more, centre + far + more),
         ]
     )
-    assert 'class="played second-lost"' in drawn
+    assert 'class="played second-lost"' in svg
 
 
 @pytest.mark.parametrize(
@@ -47,10 +49,10 @@ def test_winning_lines_are_drawn_in_every_direction() -> None:
 def test_a_large_board_is_cropped_to_its_stones(
     variant: str, moves: list[int], columns: tuple[int, int], rows: tuple[int, int]
 ) -> None:
-    known = parse_variant(variant)
-    drawn = board_svg({"board": geometry(variant), "moves": moves})
-    names = re.findall(r'class="name"[^>]*>([a-z0-9]+)<', drawn)
-    wide = columns[1] - columns[0] + 1
-    assert (names[0], names[wide - 1]) == tuple(column_name(column) for column in columns)
-    assert (names[wide], names[-1]) == tuple(str(known.rows - row) for row in rows)
-    assert drawn.count('class="stone ') == len(moves)
+    rules = parse_variant(variant)
+    svg = board_svg({"board": geometry(variant), "moves": moves})
+    labels = re.findall(r'class="name"[^>]*>([a-z0-9]+)<', svg)
+    column_count = columns[1] - columns[0] + 1
+    assert (labels[0], labels[column_count - 1]) == tuple(column_name(column) for column in columns)
+    assert (labels[column_count], labels[-1]) == tuple(str(rules.rows - row) for row in rows)
+    assert svg.count('class="stone ') == len(moves)

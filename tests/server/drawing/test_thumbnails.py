@@ -22,8 +22,8 @@ def test_a_list_of_full_boards_costs_less_than_one_large_board() -> None:
             spent.append(time.thread_time() - began)
         return min(spent)
 
-    full = seconds(lambda: board_svg({"board": geometry(variant), "moves": moves}))
-    assert seconds(lambda: [stones_path(variant, moves, side) for side in (0, 1)]) < full / 5
+    large_board = seconds(lambda: board_svg({"board": geometry(variant), "moves": moves}))
+    assert seconds(lambda: [stones_path(variant, moves, side) for side in (0, 1)]) < large_board / 5
     assert stones_path("tictactoe", [4, 0], 0) == "M1.24 1.24l.52.52m0-.52l-.52.52"
     assert stones_path("qubic", [0, 17], 1) == "M6.2 0.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0"
 

@@ -1,4 +1,4 @@
-"""A program on its author's machine on a server elsewhere: `noughts bot run exec:...`."""
+"""`noughts bot run exec:...`: a program on its author's machine plays on a server elsewhere."""
 
 import asyncio
 import math
@@ -32,23 +32,26 @@ async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
 @asynccontextmanager
 async def relayed(
     league_server: LeagueServer,
-    notes: Path,
+    pids: Path,
     habit: str,
     processes: int = 1,
     address: str = "",
     wait: float = math.inf,
     lines: str = "",
 ) -> AsyncIterator[list[RelayEvent]]:
-    """The player with this habit as the bot `mine`, and the events about it."""
+    """Run the player with this habit, or the line bot `lines`, as the bot `mine`; the block gets its events.
+
+    The player appends the id of each of its processes to the file `pids`.
+    """
     events: list[RelayEvent] = []
-    spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
+    spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(pids), habit]))
     if lines:
         spec = BotSpec(None, "lines", lines)
-    # The player counts its lives in a file, which the lock would not let it write.
+    # Without a sandbox, because the player must write the file `pids`.
     plan = RelayPlan(spec, locking=Locking.OFF, processes=processes)
     login = Login(address or league_server.address, league_server.token, name="mine", version="1", wait=wait)
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(relay(plan, login, events.append, lambda said: None))
+        playing = tasks.create_task(relay(plan, login, events.append, lambda line: None))
         await league_server.until_online("mine")
         yield events
         playing.cancel()
@@ -75,24 +78,24 @@ async def test_program_that_fails_with_exit_code_1_is_started_again(
 
 
 @pytest.mark.parametrize("habit", ["honest", "crash once"])
-async def test_a_program_plays_all_games_also_when_it_has_to_be_started_again(
+async def test_program_plays_all_games_even_if_it_crashes_once(
     league_server: LeagueServer, tmp_path: Path, habit: str
 ) -> None:
-    notes = tmp_path / "pids"
-    async with relayed(league_server, notes, habit) as events, league_server.opponent("first-free"):
+    pids = tmp_path / "pids"
+    async with relayed(league_server, pids, habit) as events, league_server.opponent("first-free"):
         await league_server.start("cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5)
         games = await league_server.games("cup")
-    # Whoever dies at its author's has the grace to come back: its running games are sent to it again.
+    # A bot that reconnects in time gets its running games again.
     assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
-    lives = 2 if habit == "crash once" else 1
-    assert len(notes.read_text().split()) == lives
-    assert events.count(Online("bots/mine/versions/1")) == lives
-    assert ("the player: it ended with exit code 3" in map(str, events)) == (lives == 2)
+    process_count = 2 if habit == "crash once" else 1
+    assert len(pids.read_text().split()) == process_count
+    assert events.count(Online("bots/mine/versions/1")) == process_count
+    assert ("the player: it ended with exit code 3" in map(str, events)) == (process_count == 2)
 
 
 async def test_several_processes_share_the_games_behind_one_stream(league_server: LeagueServer, tmp_path: Path) -> None:
-    notes = tmp_path / "pids"
-    async with relayed(league_server, notes, "honest", processes=3) as events, league_server.opponent("first-free"):
+    pids = tmp_path / "pids"
+    async with relayed(league_server, pids, "honest", processes=3) as events, league_server.opponent("first-free"):
         for variant, number in (("tictactoe", 12), ("mnk:5,5,4", 4)):
             name = f"cup-{number}"
             await league_server.start(
@@ -100,16 +103,18 @@ async def test_several_processes_share_the_games_behind_one_stream(league_server
             )
             games = await league_server.games(name)
             assert [Termination(game.termination) for game in games] == [Termination.LINE] * number
-    assert len(notes.read_text().split()) == 3
+    assert len(pids.read_text().split()) == 3
     assert events.count(Online("bots/mine/versions/1")) == 1
 
 
-async def test_when_one_of_several_processes_ends_all_begin_anew(league_server: LeagueServer, tmp_path: Path) -> None:
-    notes = tmp_path / "pids"
-    async with relayed(league_server, notes, "honest", processes=2) as events:
-        first, _ = map(int, notes.read_text().split())
+async def test_all_processes_restart_after_one_of_several_was_killed(
+    league_server: LeagueServer, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    async with relayed(league_server, pids, "honest", processes=2) as events:
+        first, _ = map(int, pids.read_text().split())
         os.kill(first, signal.SIGKILL)
-        await wait_until(lambda: len(notes.read_text().split()) == 4)
+        await wait_until(lambda: len(pids.read_text().split()) == 4)
         await league_server.until_online("mine")
         async with league_server.opponent("first-free"):
             await league_server.start("cup", "mine", "first-free", games_per_pair=6, concurrency=4, seed=5)
@@ -120,12 +125,12 @@ async def test_when_one_of_several_processes_ends_all_begin_anew(league_server: 
 
 async def test_program_that_was_online_reconnects_without_limit(league_server: LeagueServer, tmp_path: Path) -> None:
     link = Link(int(league_server.address.rpartition(":")[2]))
-    notes = tmp_path / "pids"
+    pids = tmp_path / "pids"
     listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
     address = "{}:{}".format(*listener.sockets[0].getsockname())
-    async with relayed(league_server, notes, "honest", address=address, wait=0.0) as events:
+    async with relayed(league_server, pids, "honest", address=address, wait=0.0) as events:
         listener.close()
-        os.kill(int(notes.read_text()), signal.SIGKILL)
+        os.kill(int(pids.read_text()), signal.SIGKILL)
         await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
         async with await asyncio.start_server(link.carry, "127.0.0.1", int(address.rpartition(":")[2])):
             await wait_until(lambda: events.count(Online("bots/mine/versions/1")) == 2)

@@ -12,7 +12,7 @@ def zygotes() -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_zygote_starts_before_the_first_child_if_wanted(at_once: bool) -> None:
+async def test_zygote_starts_before_the_first_child_if_at_once(at_once: bool) -> None:
     async with launching(Locking.USUAL, lambda line: None, at_once=at_once):
-        eventually(lambda: len(zygotes()) == at_once)  # a process that has just begun has no command line yet
+        eventually(lambda: len(zygotes()) == int(at_once))  # a process that has just begun has no command line yet
     assert zygotes() == []

@@ -43,8 +43,17 @@ from noughts_server.testing import serving
 from tests.support.background import bots_online
 from tests.support.processes import environment, eventually, run_here, started
 
-COURSE = Course("ai", "connect4", 4, "60+0.5", "02:00", "", "py", "http://127.0.0.1:7480")
-PLIES = Openings(OpeningsKind.RANDOM, plies=2)
+COURSE = Course(
+    name="ai",
+    variant="connect4",
+    games_per_pair=4,
+    time="60+0.5",
+    nightly="02:00",
+    closes="",
+    accept="py",
+    address="http://127.0.0.1:7480",
+)
+RANDOM_OPENINGS = Openings(OpeningsKind.RANDOM, plies=2)
 NOW = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
 
 
@@ -84,14 +93,16 @@ def test_a_change_of_summer_time_does_not_move_a_night(now: str, night: str) -> 
     assert next_night("06:00", datetime.fromisoformat(now)).isoformat() == night
 
 
-def test_a_night_is_a_rated_round_robin_as_the_course_has_it() -> None:
+def test_night_is_a_rated_round_robin_with_the_course_settings() -> None:
     with serving() as server, connected(server.address, server.token(), Dialling()) as client:
         assert create_tournament(client, COURSE.night(NOW, Openings()), "night", numbered=True) == "tournaments/night"
-        made = client.call(client.tournaments.GetTournament, GetTournamentRequest(name="tournaments/night")).tournament
-        assert (made.title, made.variant, made.games_per_pair) == ("ai, 2026-11-24", "connect4", 4)
-        assert (made.time.bank_us, made.time.increment_us, made.rated) == (60_000_000, 500_000, True)
-        assert made.schedule == SCHEDULE_ROUND_ROBIN
-        assert not made.seed  # the server drew it, and it stays secret
+        tournament = client.call(
+            client.tournaments.GetTournament, GetTournamentRequest(name="tournaments/night")
+        ).tournament
+        assert (tournament.title, tournament.variant, tournament.games_per_pair) == ("ai, 2026-11-24", "connect4", 4)
+        assert (tournament.time.bank_us, tournament.time.increment_us, tournament.rated) == (60_000_000, 500_000, True)
+        assert tournament.schedule == SCHEDULE_ROUND_ROBIN
+        assert not tournament.seed  # the server chose it, and keeps it secret
         assert create_tournament(client, COURSE.night(NOW, Openings()), "night", numbered=True) == "tournaments/night-2"
         assert create_tournament(client, LADDERS[0].settings, "night") is None
 
@@ -100,26 +111,26 @@ def test_a_second_night_is_refused_while_one_runs() -> None:
     with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
         token = server.token(ORGANISER)
         with bots_online(server.address, token, one=Unhurried(Random(), 60), two=Unhurried(Random(), 60)):
-            begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
-            assert begun.estimate == NightEstimate(2, 4, 556.0, "limits")
+            night = play_night(client, COURSE, NOW, RANDOM_OPENINGS, pytest.fail)
+            assert night.estimate == NightEstimate(bots=2, games=4, seconds=556.0, basis="limits")
             with pytest.raises(LeagueProblem, match="still runs") as refused:
-                play_night(client, COURSE, NOW, PLIES, pytest.fail)
+                play_night(client, COURSE, NOW, RANDOM_OPENINGS, pytest.fail)
             assert refused.value.hint.endswith("noughts tournament cancel night-2026-11-24-0130")
-            cancel = CancelTournamentRequest(name=begun.name)
+            cancel = CancelTournamentRequest(name=night.name)
             client.call(client.tournaments.CancelTournament, cancel)
-            again = play_night(client, COURSE, NOW, PLIES, pytest.fail)
-            assert again.name == f"{begun.name}-2"
+            second = play_night(client, COURSE, NOW, RANDOM_OPENINGS, pytest.fail)
+            assert second.name == f"{night.name}-2"
 
 
 def test_a_lost_answer_leaves_no_bot_out_of_a_night(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nights, "_PAUSE_SECONDS", 0.0, raising=False)
-    asked, call = Counter[str](), Client.call
+    monkeypatch.setattr(nights, "_PAUSE_SECONDS", 0.0)
+    attempts, call = Counter[str](), Client.call
 
-    def lossy(self: Client, method: Any, request: Any, **named: Any) -> Any:
-        answer: Any = call(self, method, request, **named)
+    def lose_first_answers(self: Client, method: Any, request: Any, **keywords: Any) -> Any:
+        answer: Any = call(self, method, request, **keywords)
         if isinstance(request, JoinTournamentRequest):
-            asked[request.bot] += 1
-            if asked[request.bot] == 1:
+            attempts[request.bot] += 1
+            if attempts[request.bot] == 1:
                 raise CallFailed(grpc.StatusCode.UNAVAILABLE, "the connection was lost")
         return answer
 
@@ -127,11 +138,11 @@ def test_a_lost_answer_leaves_no_bot_out_of_a_night(monkeypatch: pytest.MonkeyPa
         client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
         slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
         stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
-        monkeypatch.setattr(Client, "call", lossy)
-        begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
-        request = GetTournamentRequest(name=begun.name)
-        table = client.call(client.tournaments.GetTournament, request).tournament.standings
-        assert sorted(row.label for row in table) == ["one", "two"]
+        monkeypatch.setattr(Client, "call", lose_first_answers)
+        night = play_night(client, COURSE, NOW, RANDOM_OPENINGS, pytest.fail)
+        request = GetTournamentRequest(name=night.name)
+        standings = client.call(client.tournaments.GetTournament, request).tournament.standings
+        assert sorted(row.label for row in standings) == ["one", "two"]
 
 
 @pytest.mark.processes
@@ -144,25 +155,25 @@ def test_one_of_two_simultaneous_nights_is_refused(tmp_path: Path) -> None:
         stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
         line = ["course", "night", str(tmp_path), "--server", server.address]
         runs = [stack.enter_context(started(line, environment())) for _ in range(2)]
-        said = [run.communicate(timeout=120)[1] for run in runs]
+        errors = [run.communicate(timeout=120)[1] for run in runs]
         assert sorted(run.returncode for run in runs) == [0, 1]
-        assert sum("still runs" in each for each in said) == 1
+        assert sum("still runs" in text for text in errors) == 1
         client = stack.enter_context(connected(server.address, server.token(), Dialling()))
-        listed = client.call(client.tournaments.ListTournaments, ListTournamentsRequest()).tournaments
-        assert [each.state for each in listed].count(TOURNAMENT_STATE_RUNNING) == 1
+        tournaments = client.call(client.tournaments.ListTournaments, ListTournamentsRequest()).tournaments
+        assert [tournament.state for tournament in tournaments].count(TOURNAMENT_STATE_RUNNING) == 1
 
 
-def test_plan_of_a_night_is_refused_as_the_night_is() -> None:
-    settings = COURSE.night(NOW, PLIES)
+def test_plan_of_a_night_is_refused_like_the_night_itself() -> None:
+    settings = COURSE.night(NOW, RANDOM_OPENINGS)
     with serving() as server, ExitStack() as stack:
         client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
         slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
         stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
         assert plan_night(client, settings).games == 4
-        stranger = stack.enter_context(connected(server.address, "noughts_of-another-server", Dialling()))
+        other_client = stack.enter_context(connected(server.address, "noughts_of-another-server", Dialling()))
         with pytest.raises(CallFailed):
-            plan_night(stranger, settings)
-        play_night(client, COURSE, NOW, PLIES, pytest.fail)
+            plan_night(other_client, settings)
+        play_night(client, COURSE, NOW, RANDOM_OPENINGS, pytest.fail)
         with pytest.raises(LeagueProblem, match="still runs"):
             plan_night(client, settings)
 
@@ -170,11 +181,11 @@ def test_plan_of_a_night_is_refused_as_the_night_is() -> None:
 def test_a_night_is_estimated_from_the_last_one() -> None:
     course = replace(COURSE, variant="tictactoe", time="none")
     with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
-        settings = course.night(NOW, PLIES)
+        settings = course.night(NOW, RANDOM_OPENINGS)
         assert estimate_of(client, settings, 10).basis == "assumption"
         with bots_online(server.address, server.token(ORGANISER), one="random", two="random"):
-            begun = play_night(client, course, NOW, PLIES, pytest.fail)
-            request = GetTournamentRequest(name=begun.name)
+            night = play_night(client, course, NOW, RANDOM_OPENINGS, pytest.fail)
+            request = GetTournamentRequest(name=night.name)
             eventually(
                 lambda: client.call(client.tournaments.GetTournament, request).tournament.state,
                 lambda state: state == TOURNAMENT_STATE_FINISHED,

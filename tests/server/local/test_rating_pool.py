@@ -1,4 +1,4 @@
-"""The reference pool: its bots, and what it says a bot is worth."""
+"""The reference pools of `noughts estimate`: their bots, and the ratings computed from games against them."""
 
 import json
 from pathlib import Path
@@ -15,12 +15,14 @@ from tests.support.processes import environment, json_of, run_noughts
 pytestmark = pytest.mark.at_length
 
 
-def estimate(line: str, code: int = 0) -> Any:
-    return (
-        json_of(f"estimate {line}", environment())
-        if not code
-        else run_noughts(["estimate", *line.split()], environment(), code=code)
-    )
+def estimate(line: str) -> Any:
+    """Return the JSON that `noughts estimate` prints."""
+    return json_of(f"estimate {line}", environment())
+
+
+def error_of_estimate(line: str, code: int) -> str:
+    """Return the error of a `noughts estimate` that fails with this exit code."""
+    return run_noughts(["estimate", *line.split()], environment(), code=code).stderr
 
 
 def test_every_pool_is_calibrated_and_its_bots_play_its_variant() -> None:
@@ -33,25 +35,25 @@ def test_every_pool_is_calibrated_and_its_bots_play_its_variant() -> None:
 
 @pytest.mark.parametrize("name", ["three-stage", "minimax"])
 def test_an_estimate_is_within_its_error_of_ten_thousand_games(name: str) -> None:
-    (found,) = estimate(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
-    assert found["games"] == 600
-    assert 0 < found["error95"] < 40
-    assert abs(found["rating"] - REFERENCE_POOLS["tictactoe"].ratings[name]) <= found["error95"]
-    assert {each["name"] for each in found["opponents"]} == set(REFERENCE_POOLS["tictactoe"].ratings) - {name}
+    (result,) = estimate(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
+    assert result["games"] == 600
+    assert 0 < result["error95"] < 40
+    assert abs(result["rating"] - REFERENCE_POOLS["tictactoe"].ratings[name]) <= result["error95"]
+    assert {bot["name"] for bot in result["opponents"]} == set(REFERENCE_POOLS["tictactoe"].ratings) - {name}
 
 
-def test_a_rating_explains_the_points_off_all_opponents() -> None:
-    """The bot sweeps four opponents. The check leaves out the first-move advantage, so it allows 60 Elo."""
+def test_rating_explains_the_points_against_all_opponents() -> None:
+    """The bot wins all games against an opponent. The check ignores the first-move advantage, so it allows 60 Elo."""
     from scipy.optimize import brentq
 
-    (found,) = estimate("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
-    assert 6 in [each["points"] for each in found["opponents"]]
+    (result,) = estimate("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
+    assert 6 in [opponent["points"] for opponent in result["opponents"]]
 
     def surplus(rating: float) -> float:
-        chances = [1 / (1 + 10 ** ((each["rating"] - rating) / 400)) for each in found["opponents"]]
-        return float(found["points"] - 6 * sum(chances))
+        chances = [1 / (1 + 10 ** ((opponent["rating"] - rating) / 400)) for opponent in result["opponents"]]
+        return float(result["points"] - 6 * sum(chances))
 
-    assert found["rating"] == pytest.approx(brentq(surplus, 0, 4000), abs=60)
+    assert result["rating"] == pytest.approx(brentq(surplus, 0, 4000), abs=60)
 
 
 def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Path) -> None:
@@ -66,13 +68,13 @@ def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Pat
         "        return p.free[-1] if p.variant.gravity else p.free[0]\n"
     )
     line = f"py:{source}:Mine --games 2 --seed 3 --variants connect4"
-    found = estimate(f"{line},tictactoe --svg {picture}")
-    assert [each["variant"] for each in found["variants"]] == ["connect4", "tictactoe"]
-    assert found["weakest"] in ("tictactoe", "connect4")
-    slowest = found["variants"][0]["slowest"]
+    document = estimate(f"{line},tictactoe --svg {picture}")
+    assert [result["variant"] for result in document["variants"]] == ["connect4", "tictactoe"]
+    assert document["weakest"] in ("tictactoe", "connect4")
+    slowest = document["variants"][0]["slowest"]
     assert slowest[0]["milliseconds"] >= 10
     assert len(slowest) == 5
-    assert any("lost my way" in fault for fault in found["variants"][1]["faults"])
+    assert any("lost my way" in fault for fault in document["variants"][1]["faults"])
     root = ElementTree.parse(picture).getroot()
     assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()
@@ -80,15 +82,13 @@ def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Pat
     assert "in the reference pool of connect4" in shown
 
 
-def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
-    assert "--variants chess: expected one or more of tictactoe" in estimate("random --variants chess", code=2).stderr
-    assert "Choose others" in estimate("three-stage --variants connect4 --games 2", code=1).stderr
-    found = json.loads(
-        run_noughts(
-            ["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()
-        ).stdout
-    )
-    assert found["weakest"] is None
+def test_estimate_of_an_unknown_variant_or_bot_is_refused() -> None:
+    assert "--variants chess: expected one or more of tictactoe" in error_of_estimate("random --variants chess", code=2)
+    assert "Choose others" in error_of_estimate("three-stage --variants connect4 --games 2", code=1)
+
+
+def test_estimate_in_one_variant_names_no_weakest_variant() -> None:
+    assert estimate("first-free --variants tictactoe --games 2")["weakest"] is None
 
 
 def test_the_former_name_gym_works_the_same_and_no_help_lists_it() -> None:

@@ -1,4 +1,4 @@
-"""A database that a child can read is refused: a reader could hold its locks, and stop all games."""
+"""A database that a child can read is refused, because a reader could hold locks of it and stop all games."""
 
 import re
 import shlex
@@ -34,9 +34,9 @@ async def test_a_database_in_the_folder_of_a_bot_is_refused(bot: Path) -> None:
     assert not database.parent.exists()
 
 
-@pytest.mark.parametrize("kind", ["py:{bot}:Bot", "lines:{python} {bot}", "gomocup:{python} {bot}"])
-def test_this_holds_for_every_kind_of_child(bot: Path, kind: str) -> None:
-    spec = parse_spec(kind.format(bot=bot, python=sys.executable))
+@pytest.mark.parametrize("template", ["py:{bot}:Bot", "lines:{python} {bot}", "gomocup:{python} {bot}"])
+def test_database_in_the_folder_of_any_kind_of_child_is_refused(bot: Path, template: str) -> None:
+    spec = parse_spec(template.format(bot=bot, python=sys.executable))
     with pytest.raises(LocalError, match=re.escape(str(bot.parent))):
         check_out_of_reach(f"sqlite:///{bot.parent / 'games.db'}", spec)
     check_out_of_reach(f"sqlite:///{bot.parent.parent / 'games.db'}", spec)

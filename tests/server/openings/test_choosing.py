@@ -1,4 +1,4 @@
-"""The opening of an encounter: always the same for a seed, legal, and as requested."""
+"""The opening of a pairing: legal, as requested, and the same for each choice with one seed."""
 
 from collections import Counter
 
@@ -21,13 +21,14 @@ def random_openings(plies: int, *, symmetries: bool = False) -> Openings:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_random_openings_are_legal_repeatable_and_undecided(name: str) -> None:
     variant, openings = parse_variant(name), random_openings(5, symmetries=True)
-    found = [opening_of(openings, variant, 7, encounter) for encounter in range(40)]
-    assert found == [opening_of(openings, variant, 7, encounter) for encounter in range(40)]
-    assert found != [opening_of(openings, variant, 8, encounter) for encounter in range(40)]
-    assert len(set(found)) > 10
-    for opening in found:
+    chosen_openings = [opening_of(openings, variant, 7, pairing) for pairing in range(40)]
+    assert chosen_openings == [opening_of(openings, variant, 7, pairing) for pairing in range(40)]
+    assert chosen_openings != [opening_of(openings, variant, 8, pairing) for pairing in range(40)]
+    assert len(set(chosen_openings)) > 10
+    for opening in chosen_openings:
         check_opening(variant, opening)
         assert len(opening) == 5
+        # The side to move cannot win at once.
         own, opponent = (sum(1 << cell for cell in opening[side::2]) for side in (1, 0))
         assert not any(
             variant.completes(own | 1 << cell, cell, opponent) for cell in variant.legal_cells(own, opponent, 1)
@@ -35,13 +36,13 @@ def test_random_openings_are_legal_repeatable_and_undecided(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gomoku", "renju:20", "tictactoe", "connect4", "qubic"])
-def test_balanced_openings_are_even_by_the_search_and_the_same_each_time(name: str) -> None:
+def test_balanced_openings_are_within_the_limit_and_repeatable(name: str) -> None:
     variant, openings = parse_variant(name), Openings(OpeningsKind.BALANCED, plies=4)
-    for encounter in range(3):
-        opening = opening_of(openings, variant, 5, encounter)
+    for pairing in range(3):
+        opening = opening_of(openings, variant, 5, pairing)
         check_opening(variant, opening)
         assert imbalance(variant, opening) <= MOST_LEAD
-        assert opening_of(openings, variant, 5, encounter) == opening
+        assert opening_of(openings, variant, 5, pairing) == opening
 
 
 def test_an_opening_after_which_a_side_wins_by_force_is_not_balanced() -> None:
@@ -55,31 +56,32 @@ def test_an_opening_after_which_a_side_wins_by_force_is_not_balanced() -> None:
 LISTED = Openings().of_list("some.txt", [(112,), (0, 1), (30, 40, 50), (7,), (9, 8)])
 
 
-def test_a_list_is_gone_through_in_its_order_and_again_from_its_beginning() -> None:
-    found = [opening_of(LISTED, GOMOKU, 3, encounter) for encounter in range(10)]
-    assert found == list(LISTED.listed) * 2
+def test_list_is_used_in_its_order_and_then_from_its_beginning() -> None:
+    chosen_openings = [opening_of(LISTED, GOMOKU, 3, pairing) for pairing in range(10)]
+    assert chosen_openings == list(LISTED.listed) * 2
 
 
-def test_in_random_order_each_opening_comes_once_before_any_comes_again() -> None:
+def test_in_random_order_no_opening_repeats_before_all_were_used() -> None:
     openings = Openings(order=OpeningsOrder.RANDOM).of_list("some.txt", LISTED.listed)
-    turns = [[opening_of(openings, GOMOKU, 3, 5 * turn + place) for place in range(5)] for turn in range(6)]
-    assert all(sorted(turn) == sorted(LISTED.listed) for turn in turns)
-    assert len({tuple(turn) for turn in turns}) > 1
-    assert turns[0] == [opening_of(openings, GOMOKU, 3, place) for place in range(5)]
+    passes = [[opening_of(openings, GOMOKU, 3, 5 * number + place) for place in range(5)] for number in range(6)]
+    assert all(sorted(openings_of_pass) == sorted(LISTED.listed) for openings_of_pass in passes)
+    assert len({tuple(openings_of_pass) for openings_of_pass in passes}) > 1
+    assert passes[0] == [opening_of(openings, GOMOKU, 3, place) for place in range(5)]
 
 
-def test_symmetries_lay_an_opening_in_all_eight_ways() -> None:
+def test_symmetries_place_an_opening_in_all_orientations() -> None:
     openings = Openings(symmetries=True).of_list("some.txt", [(0, 16)])
-    found = Counter(opening_of(openings, GOMOKU, 3, encounter) for encounter in range(400))
-    assert set(found) == {(image[0], image[16]) for image in symmetries(GOMOKU)}
-    assert min(found.values()) > 50  # 100 for each corner
+    counts = Counter(opening_of(openings, GOMOKU, 3, pairing) for pairing in range(400))
+    assert set(counts) == {(image[0], image[16]) for image in symmetries(GOMOKU)}
+    # The opening is on a diagonal, so it has one orientation for each corner: about 100 of 400.
+    assert min(counts.values()) > 50
 
 
 @pytest.mark.parametrize(
     "name, count",
     [("gomoku", 8), ("mnk:5,4,4", 4), ("connect4", 2), ("qubic", 48), ("tictactoe3d", 48)],
 )
-def test_a_board_has_its_symmetries(name: str, count: int) -> None:
+def test_each_board_has_its_number_of_symmetries(name: str, count: int) -> None:
     variant = parse_variant(name)
     images = symmetries(variant)
     assert len(set(images)) == count

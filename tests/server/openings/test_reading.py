@@ -43,7 +43,7 @@ def test_offsets_of_15x15_count_from_the_middle_cell() -> None:
     assert read_opening("0,0, -7,-7, 7,7", GOMOKU) == (112, 0, 224)
 
 
-def test_empty_lines_and_remarks_say_nothing() -> None:
+def test_empty_lines_and_comments_are_skipped() -> None:
     lines = ["\ufeff# a book\n", "\n", "h8 i9\n", "   \n", "[1]\n"]
     assert read_openings(Openings(), "book", lines, GOMOKU).listed == ((112, 98), (1,))
 
@@ -71,14 +71,14 @@ def test_empty_lines_and_remarks_say_nothing() -> None:
         ("[0, 15, 1, 16, 2, 17, 3, 18, 4]", "move 9 on e15, which ends the game (line)"),
     ],
 )
-def test_a_line_that_is_no_opening_is_named_with_what_it_should_be(line: str, message: str) -> None:
+def test_error_of_a_wrong_line_has_its_number_and_what_is_expected(line: str, message: str) -> None:
     with pytest.raises(OpeningsFileError) as refused:
         read_openings(Openings(), "book.txt", ["h8\n", line], GOMOKU)
     assert str(refused.value).startswith("line 2: ")
     assert message in str(refused.value)
 
 
-def test_what_renju_forbids_is_no_opening_of_it() -> None:
+def test_opening_with_a_move_that_renju_forbids_is_refused() -> None:
     overline = "[0, 224, 1, 223, 2, 220, 4, 208, 5, 200, 3]"
     with pytest.raises(OpeningsFileError, match=r"forbidden for this side \(overline\)"):
         read_openings(Openings(), "book", [overline], parse_variant("renju"))
@@ -95,7 +95,7 @@ def test_cells_of_a_board_with_layers_begin_with_the_layer() -> None:
         read_openings(Openings(), "book", ["1a1 5a1"], qubic)
 
 
-def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_without_openings_or_with_too_many_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OpeningsFileError, match="got no openings, expected one per line"):
         read_openings(Openings(), "book", ["# nothing"], GOMOKU)
     many = [f"[{cell}]" for cell in range(225)] * (settings.MOST_OPENINGS // 225 + 1)
@@ -107,13 +107,14 @@ def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest
         read_openings_file(Openings(), binary, GOMOKU)
 
 
-def stones(cells: tuple[int, ...], image: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def stones_of_image(cells: tuple[int, ...], image: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the cells of X and those of O, in any order of moves, after a symmetry of the board."""
     return tuple(sorted(image[cell] for cell in cells[::2])), tuple(sorted(image[cell] for cell in cells[1::2]))
 
 
 @pytest.mark.long
-def test_books_are_what_their_tool_makes() -> None:
-    # The first of them, which takes seconds; for all of it takes minutes. After a change of `threats` make them again.
+def test_tool_makes_the_committed_books() -> None:
+    # Only the first two openings: all of them take minutes. After a change of `threats`, make the books again.
     make = runpy.run_path(str(ROOT / "tools/make_books.py"))["make"]
     lines = [line for line in book_lines("balanced15") if not line.startswith("#")]
     assert [cell_names(GOMOKU, cells) for cells in islice(make("balanced15"), 2)] == lines[:2]
@@ -124,11 +125,11 @@ def test_books_have_hundreds_of_legal_openings_without_symmetries(name: str, boa
     listed = read_openings(Openings(), name, book_lines(name), board).listed
     assert len(listed) >= 200
     assert {len(cells) for cells in listed} == {4, 5, 6, 7}
-    assert len({min(stones(cells, image) for image in symmetries(board)) for cells in listed}) == len(listed)
+    assert len({min(stones_of_image(cells, image) for image in symmetries(board)) for cells in listed}) == len(listed)
 
 
 @pytest.mark.parametrize(
-    "which, cells",
+    "option, cells",
     [
         ("book.txt", [(112, 98, 1), (112, 98, 2), (5, 6)]),
         ("book.txt,start=2", [(112, 98, 2), (5, 6), (112, 98, 1)]),
@@ -139,13 +140,13 @@ def test_books_have_hundreds_of_legal_openings_without_symmetries(name: str, boa
     ],
 )
 def test_part_of_a_file_is_chosen_by_start_and_plies(
-    which: str, cells: list[tuple[int, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    option: str, cells: list[tuple[int, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("book.txt").write_text("[112, 98, 1]\n[112, 98, 2]\n[5, 6]\n")
     Path("a,start=2").write_text("[7]\n")
-    chosen = read_openings_option(which, "sequential", False, GOMOKU)
-    assert (list(chosen.listed), str(chosen)) == (cells, which)
+    openings = read_openings_option(option, "sequential", False, GOMOKU)
+    assert (list(openings.listed), str(openings)) == (cells, option)
 
 
 def test_part_of_a_book_is_chosen_by_start_and_plies() -> None:
@@ -173,7 +174,7 @@ def test_wrong_parts_are_refused_in_the_words_of_the_option(options: str, order:
     with pytest.raises(UsageProblem) as refused:
         read_openings_option(f"balanced15,{options}", order, False, GOMOKU)
     assert message in refused.value.message
-    assert refused.value.message.count(options) <= 2  # the option as it was typed, and its wrong part
+    assert refused.value.message.count(options) <= 2  # in the option as typed, and as its wrong part
 
 
 @pytest.mark.parametrize("text", ["random:4,start=2", "balanced:4,plies=2", "random:4,foo=1"])

@@ -1,4 +1,4 @@
-"""Reports of invented games."""
+"""Functions that make games and reports of them, as fixtures."""
 
 from __future__ import annotations
 
@@ -12,45 +12,46 @@ from noughts_server.report.page import page
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.tables.recorded_game import RecordedGame
 
-WON = (4, 0, 8, 1, 2, 6, 5)
+WINNING_MOVES = (4, 0, 8, 1, 2, 6, 5)
 Report = Callable[..., str]
 
 
-def a_game(first: str, second: str, result: str = "1-0", **more: Any) -> RecordedGame:
-    """A game on three by three; the first mover completes a line."""
-    given: dict[str, Any] = {"variant": "tictactoe", "moves": WON, "termination": "line"}
-    return RecordedGame(first=first, second=second, result=result, **(given | more))
+def make_game(first: str, second: str, result: str = "1-0", **fields: Any) -> RecordedGame:
+    """Return a game of tic-tac-toe; by default, the first mover completes a line."""
+    defaults: dict[str, Any] = {"variant": "tictactoe", "moves": WINNING_MOVES, "termination": "line"}
+    return RecordedGame(first=first, second=second, result=result, **(defaults | fields))
 
 
-def a_round_robin(labels: Iterable[str], **more: Any) -> list[RecordedGame]:
-    """Every pairing on both sides; the first in the list wins most games."""
+def make_round_robin(labels: Iterable[str], **fields: Any) -> list[RecordedGame]:
+    """Return a game of each pair with each bot moving first. The first mover wins two thirds, and draws the others."""
     names = list(labels)
-    times = tuple((ply + 1) / 10 for ply in range(len(WON)))
-    return [
-        a_game(one, other, "1-0" if (names.index(one) + place) % 3 else "1/2-1/2", **({"times_ms": times} | more))
-        for one in names
-        for place, other in enumerate(names)
-        if one != other
-    ]
+    times = tuple((ply + 1) / 10 for ply in range(len(WINNING_MOVES)))
+    games = []
+    for first_place, first in enumerate(names):
+        for second_place, second in enumerate(names):
+            if first != second:
+                result = "1-0" if (first_place + second_place) % 3 else "1/2-1/2"
+                games.append(make_game(first, second, result, **({"times_ms": times} | fields)))
+    return games
 
 
 @pytest.fixture
 def report() -> Report:
-    """The page of these games."""
+    """A function that returns the page of a report."""
 
-    def made(games: Iterable[RecordedGame], *, title: str = "Cup", most_games: int = 500) -> str:
+    def make_page(games: Iterable[RecordedGame], *, title: str = "Cup", most_games: int = 500) -> str:
         return page(collect(title, games, most_games=most_games), Sprt(0, 5))
 
-    return made
+    return make_page
 
 
 @pytest.fixture
 def game() -> Callable[..., RecordedGame]:
-    """`a_game`, for tests."""
-    return a_game
+    """The function `make_game`."""
+    return make_game
 
 
 @pytest.fixture
 def round_robin() -> Callable[..., list[RecordedGame]]:
-    """`a_round_robin`, for tests."""
-    return a_round_robin
+    """The function `make_round_robin`."""
+    return make_round_robin

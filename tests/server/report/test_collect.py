@@ -1,4 +1,4 @@
-"""Facts that a report keeps of passing games."""
+"""What a report collects while it reads games: a sample of them, and the course of a match."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 def game(
     first: str = "A", second: str = "B", result: str = "1-0", termination: str = "line", place: int = 0
 ) -> RecordedGame:
-    """Games with different places are different games."""
+    """Return a game of tic-tac-toe. Games with different places have different moves."""
     return RecordedGame("tictactoe", first, second, result, (4, place), termination)
 
 
 def sides(place: int) -> tuple[str, str]:
-    """A begins every second game."""
+    """Return the first and the second bot of the game at this place: A moves first in every other game."""
     return ("A", "B") if place % 2 == 0 else ("B", "A")
 
 
 @given(st.integers(0, 700), st.integers(1, 40), st.sets(st.integers(1, 700), max_size=60))
 @examples(150)
-def test_a_sample_is_even_and_has_the_first_faults(total: int, most: int, faulty: set[int]) -> None:
-    sample = Sample(most)
+def test_sample_has_every_nth_game_and_the_first_faults(total: int, limit: int, faulty: set[int]) -> None:
+    sample = Sample(limit)
     for number in range(1, total + 1):
         sample.add(number, game(termination="timeout" if number in faulty else "line"))
-    numbers = [each.number for each in sample.games()]
+    numbers = [game.number for game in sample.games()]
     faults = sorted(number for number in faulty if number <= total)[:MOST_FAULTS]
-    even = list(range(1, total + 1, sample.stride))
-    assert numbers == sorted({*even, *faults})
-    assert len(even) <= most
-    assert sample.stride == 1 or total > most
+    every_nth = list(range(1, total + 1, sample.stride))
+    assert numbers == sorted({*every_nth, *faults})
+    assert len(every_nth) <= limit
+    assert sample.stride == 1 or total > limit
 
 
 @given(st.lists(st.sampled_from(sorted(RESULTS)), max_size=120))
 @examples(100)
 def test_a_match_counts_pairs_by_the_points_of_both_games(results: list[str]) -> None:
     course = MatchCourse("A")
-    own: list[float] = []
+    points: list[float] = []
     for place, result in enumerate(results):
         first, second = sides(place)
         course.add(game(first, second, result, place=place))
-        own.append(RESULTS[result] if first == "A" else 1 - RESULTS[result])
-    pairs = [one + other for one, other in zip(own[::2], own[1::2], strict=False)]
-    counted = course.statistics()
-    assert counted.pentanomial == tuple(pairs.count(points / 2) for points in range(5))
-    left = own[len(pairs) * 2 :]
-    assert counted.single == tuple(left.count(points) for points in (1.0, 0.5, 0.0))
+        points.append(RESULTS[result] if first == "A" else 1 - RESULTS[result])
+    pairs = [one + other for one, other in zip(points[::2], points[1::2], strict=False)]
+    statistics = course.statistics()
+    assert statistics.pentanomial == tuple(pairs.count(half_points / 2) for half_points in range(5))
+    unpaired = points[len(pairs) * 2 :]
+    assert statistics.single == tuple(unpaired.count(value) for value in (1.0, 0.5, 0.0))
     assert course.paired == (len(results) > 1)
     steps = course.steps() if course.paired else []
     assert [step.games for step in steps] == list(range(2, len(results) + 1, 2))
-    assert not steps or steps[-1].counts == counted.pentanomial
+    assert not steps or steps[-1].counts == statistics.pentanomial
 
 
-def test_games_that_are_no_pairs_are_counted_one_by_one() -> None:
+def test_games_that_are_not_in_pairs_are_counted_singly() -> None:
     course = MatchCourse("A")
     for result in ("1-0", "0-1", "1/2-1/2", "1-0"):
         course.add(game("A", "B", result))
@@ -76,14 +76,14 @@ def test_the_course_of_a_long_match_is_short_and_ends_with_the_last_game() -> No
     assert steps[-1].games == 20_000
 
 
-def test_only_two_make_a_match() -> None:
+def test_only_games_of_two_bots_are_a_match() -> None:
     assert collect("", [game()], most_games=0).course is not None
     assert collect("", [game(), game("A", "C")], most_games=0).course is None
 
 
-def test_what_two_always_play_counts_once() -> None:
+def test_repetitions_of_a_pair_count_once() -> None:
     course = MatchCourse("A")
     for place in range(10):
         course.add(game(*sides(place)))
-    counted = course.statistics()
-    assert (counted.pentanomial, counted.repeats, counted.games) == ((0, 0, 1, 0, 0), 8, 10)
+    statistics = course.statistics()
+    assert (statistics.pentanomial, statistics.repeats, statistics.games) == ((0, 0, 1, 0, 0), 8, 10)

@@ -1,4 +1,4 @@
-"""The page of a report: it stands alone, escapes what is not ours, and has what was promised."""
+"""The page of a report: it loads nothing, escapes the texts of others, and has a part for each table."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ class Page(HTMLParser):
         return [attributes["id"] for attributes in self.all("section")]
 
 
-def data_of(text: str) -> Any:
-    found = re.search(r'<script type="application/json" id="games-data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+def games_data(text: str) -> Any:
+    """Return the JSON from which the page's script shows the games."""
+    element = re.search(r'<script type="application/json" id="games-data">(.*?)</script>', text, re.DOTALL)
+    assert element
+    return json.loads(element[1])
 
 
 def test_a_page_loads_nothing(report: Any, round_robin: Any) -> None:
     text = report(round_robin("ABCD"))
     page = Page(text)
-    # Addresses are names of XML here, which no browser loads.
+    # The only addresses are names of XML, which no browser loads.
     assert set(re.findall(r"https?://[^\"'\s<>)]*", text)) <= NAMESPACES
     assert not re.search(r"@import|url\(|\bimport\s*\(|fetch\(|XMLHttpRequest", text)
     for tag, attributes in page.elements:
@@ -65,7 +66,7 @@ def test_a_page_loads_nothing(report: Any, round_robin: Any) -> None:
         assert not any(name.startswith("on") for name in attributes)
         if "href" in attributes:
             assert attributes["href"].startswith("#")
-    (policy,) = [each["content"] for each in page.all("meta") if "http-equiv" in each]
+    (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
     assert policy.startswith("default-src 'none'")
 
 
@@ -82,21 +83,24 @@ def test_a_page_loads_nothing(report: Any, round_robin: Any) -> None:
         "\u2028]]>\x00\x1b[31m\ud800",
     ],
 )
-def test_names_are_text_wherever_they_stand(report: Any, round_robin: Any, name: str) -> None:
+def test_names_are_only_text_everywhere_in_the_page(report: Any, round_robin: Any, name: str) -> None:
     fault = {"termination": "resigned", "fault": name}
-    games = [*round_robin([name, "B"]), *round_robin([name, "B", "C"], **fault)]
-    for played in (games, games[:2]):
-        plain = Page(report(round_robin(["A", "B", "C"]) if played is games else round_robin("AB"), title="Cup"))
-        text = report(played, title=name)
-        hostile = Page(text)
-        assert [tag for tag, _ in hostile.elements if tag in {"script", "img", "svg", "style", "title"}] == [
-            tag for tag, _ in plain.elements if tag in {"script", "img", "svg", "style", "title"}
-        ]
-        assert not any(key.startswith("on") for _, attributes in hostile.elements for key in attributes)
-        shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
-        assert shown in "".join(hostile.texts)
-        assert shown in data_of(text)["labels"]
-        text.encode()
+    match = round_robin([name, "B"])
+    tournament = [*match, *round_robin([name, "B", "C"], **fault)]
+    printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+    for games, harmless_games in ((tournament, round_robin("ABC")), (match, round_robin("AB"))):
+        harmless = Page(report(harmless_games, title="Cup"))
+        text = report(games, title=name)
+        page = Page(text)
+        assert risky_tags(page) == risky_tags(harmless)
+        assert not any(key.startswith("on") for _, attributes in page.elements for key in attributes)
+        assert printable in "".join(page.texts)
+        assert printable in games_data(text)["labels"]
+        text.encode()  # raises an error for a lone surrogate
+
+
+def risky_tags(page: Page) -> list[str]:
+    return [tag for tag, _ in page.elements if tag in {"script", "img", "svg", "style", "title"}]
 
 
 def test_every_table_has_a_caption_and_every_picture_words(report: Any, round_robin: Any) -> None:
@@ -124,19 +128,21 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
 
 
 def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> None:
-    drawn = [game("A", "B", moves=(place,)) for place in range(9)]
-    level = [each for place in range(9) for each in (drawn[place], game("B", "A", moves=(place, 8 - place)))]
-    games = [*level, *(each for place in range(9) for each in (drawn[place], game("B", "A", "0-1", moves=(place,))))]
-    text = report(games)
+    equal_pairs: list[Any] = []
+    won_pairs: list[Any] = []
+    for cell in range(9):
+        equal_pairs += [game("A", "B", moves=(cell,)), game("B", "A", moves=(cell, 8 - cell))]
+        won_pairs += [game("A", "B", moves=(cell,)), game("B", "A", "0-1", moves=(cell,))]
+    text = report(equal_pairs + won_pairs)
     page = Page(text)
     assert "match" in page.anchors
     assert "chart-llr" in [attributes["id"] for attributes in page.all("svg")]
-    told = " ".join(page.texts)
-    assert "LL 0, LD 0, WL+DD 9, WD 0, WW 9" in told
-    assert "Elo difference of A to B: +191" in told
+    page_text = " ".join(page.texts)
+    assert "LL 0, LD 0, WL+DD 9, WD 0, WW 9" in page_text
+    assert "Elo difference of A to B: +191" in page_text
 
 
-def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
+def test_report_names_the_game_that_decided_the_test(report: Any, game: Any) -> None:
     text = report([game("A", "B", moves=()), game("B", "A", "0-1", moves=())] * 500)
     assert "accepts H1 after 414 games; at the end the LLR is 7.14, the bounds are -2.94 and 2.94." in text
     assert "A has won everything" in text
@@ -144,10 +150,10 @@ def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
     assert "Infinity" not in text
 
 
-def test_a_test_is_over_when_it_crosses_a_bound_first(report: Any, game: Any) -> None:
-    won = [game("A", "B", moves=()), game("B", "A", "0-1", moves=())] * 250
-    lost = [game("A", "B", "0-1", moves=()), game("B", "A", moves=())] * 250
-    text = report(won + lost)
+def test_first_bound_that_is_crossed_decides_the_test(report: Any, game: Any) -> None:
+    wins = [game("A", "B", moves=()), game("B", "A", "0-1", moves=())] * 250
+    losses = [game("A", "B", "0-1", moves=()), game("B", "A", moves=())] * 250
+    text = report(wins + losses)
     assert "accepts H1 after 414 games; at the end the LLR is -0.05, the bounds" in text
     assert "is not decided" in report([game("A", "B", moves=()), game("B", "A", moves=())] * 10)
 
@@ -161,8 +167,8 @@ def test_the_crosstable_of_many_bots_is_a_picture(report: Any, round_robin: Any)
     text = report(round_robin(f"bot-{number}" for number in range(45)), most_games=0)
     page = Page(text)
     assert "With numbers: the first 40 of 45." in text
-    (drawn,) = [each for each in page.all("svg") if each.get("class") == "heat-picture"]
-    assert drawn["viewbox"] == "0 0 45 45"
+    (picture,) = [svg for svg in page.all("svg") if svg.get("class") == "heat-picture"]
+    assert picture["viewbox"] == "0 0 45 45"
     squares = sum(path["d"].count("z") for path in page.all("path") if path.get("class", "").startswith("heat-"))
     assert squares == 45 * 44
     assert "games" not in page.anchors
@@ -174,15 +180,15 @@ def test_a_page_says_which_games_it_has(report: Any, round_robin: Any, game: Any
     lost = game("A", "B", "0-1", termination="timeout", fault="took 2 s for its move")
     text = report([*games[:10], lost, *games[10:]], most_games=10)
     assert "9 of 61 games are in this page: every 8th, and those that ended by a fault, up to 50." in text
-    numbers = [row[0] for row in data_of(text)["games"]]
+    numbers = [row[0] for row in games_data(text)["games"]]
     assert numbers == [1, 9, 11, 17, 25, 33, 41, 49, 57]
 
 
-def test_games_that_no_board_can_show_are_left_out(report: Any, round_robin: Any, game: Any) -> None:
-    odd = [game("A", "B", variant="nowhere"), game("A", "B", moves=(4, 99)), game("A", "B", moves=(4, 4))]
-    text = report([*round_robin("AB"), *odd])
+def test_games_that_cannot_be_shown_on_a_board_are_left_out(report: Any, round_robin: Any, game: Any) -> None:
+    impossible_games = [game("A", "B", variant="nowhere"), game("A", "B", moves=(4, 99)), game("A", "B", moves=(4, 4))]
+    text = report([*round_robin("AB"), *impossible_games])
     assert "2 of 5 games are in this page; the others cannot be shown on a board." in text
-    assert len(data_of(text)["games"]) == 2
+    assert len(games_data(text)["games"]) == 2
 
 
 def test_the_same_games_give_the_same_bytes(report: Any, round_robin: Any) -> None:

@@ -1,4 +1,4 @@
-"""The script that shows games on a board: its words in Node, and its boards in a browser."""
+"""The script that shows games on a board: its functions in Node, and its boards in a browser."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tests.support.tools import run
 pytestmark = pytest.mark.processes
 
 
-def node(script: str, *arguments: str) -> Any:
-    """Return the JSON that a script after that of the page prints."""
+def run_in_node(script: str, *arguments: str) -> Any:
+    """Run a script after the viewer's, and return the JSON that it prints."""
     return json.loads(run(NODE, "--input-type=module", "-e", f"{viewer_script()}\n{script}", *arguments))
 
 
-def played(variant: str, draw: random.Random) -> RecordedGame:
-    """A random game to its end, or to the last cell."""
+def random_game(variant: str, rng: random.Random) -> RecordedGame:
+    """Return a game of random moves until a line is complete or the board is full."""
     board = parse_variant(variant)
     moves: list[int] = []
-    for cell in draw.sample(range(board.cells), board.cells):
+    for cell in rng.sample(range(board.cells), board.cells):
         moves.append(cell)
         if board.won_with(moves):
             return RecordedGame(variant, "A", "B", "1-0" if len(moves) % 2 else "0-1", tuple(moves), "line")
@@ -41,7 +41,7 @@ def played(variant: str, draw: random.Random) -> RecordedGame:
 @pytest.mark.parametrize("variant", ["tictactoe", "gomoku", "qubic", "mnk:30,7,5"])
 def test_the_board_after_each_ply_is_that_of_the_rules(variant: str, tmp_path: Path) -> None:
     board = parse_variant(variant)
-    games = [played(variant, random.Random(seed)) for seed in range(4)]
+    games = [random_game(variant, random.Random(seed)) for seed in range(4)]
     document, number = games_json(ShownGame(place, game) for place, game in enumerate(games, start=1))
     assert number == 4
     empty = tmp_path / "empty.html"
@@ -63,31 +63,31 @@ def test_the_board_after_each_ply_is_that_of_the_rules(variant: str, tmp_path: P
             }""",
             str(document),
         )
-    for game, shown in zip(games, views, strict=True):
-        for ply, view in enumerate(shown):
+    for game, views_of_game in zip(games, views, strict=True):
+        for ply, view in enumerate(views_of_game):
             stones = re.findall(r'class="stone (first|second)[^"]*" data-cell="(\d+)"', view["board"])
             assert [int(cell) for _, cell in stones] == list(game.moves[:ply])
             assert [side for side, _ in stones] == [("first", "second")[place % 2] for place in range(ply)]
-            won = board.won_with(list(game.moves)) if ply == len(game.moves) else ()
-            assert view["board"].count('class="won"') == len(won)
+            winning_cells = board.won_with(list(game.moves)) if ply == len(game.moves) else ()
+            assert view["board"].count('class="won"') == len(winning_cells)
             assert not ply or cell_name(board, game.moves[ply - 1]) in view["words"]
-        assert game.result in shown[-1]["words"]
+        assert game.result in views_of_game[-1]["words"]
 
 
-def test_words_tell_times_openings_and_faults() -> None:
+def test_description_of_a_ply_has_times_openings_and_faults() -> None:
     game = RecordedGame(
-        "tictactoe",
-        "A",
-        "B",
-        "0-1",
-        (4, 0, 8),
-        "timeout",
+        variant="tictactoe",
+        first="A",
+        second="B",
+        result="0-1",
+        moves=(4, 0, 8),
+        termination="timeout",
         opening_plies=1,
         times_ms=(0, 1.234, 2500),
         fault="took too long",
     )
     document, _ = games_json([ShownGame(7, game)])
-    words = node(
+    words = run_in_node(
         "const data = JSON.parse(process.argv[1]); const game = read(data, data.games[0]);"
         "console.log(JSON.stringify([0, 1, 2, 3].map((ply) => words(game, ply))));",
         str(document),
@@ -100,8 +100,8 @@ def test_words_tell_times_openings_and_faults() -> None:
     ]
 
 
-def test_keys_step_within_the_game() -> None:
-    asked = [
+def test_keys_choose_a_ply_within_the_game() -> None:
+    key_and_ply = [
         ["ArrowLeft", 0],
         ["ArrowLeft", 5],
         ["ArrowRight", 8],
@@ -110,16 +110,16 @@ def test_keys_step_within_the_game() -> None:
         ["End", 4],
         ["a", 4],
     ]
-    steps = node(
-        f"console.log(JSON.stringify({json.dumps(asked)}.map(([key, ply]) => keyed(key, ply, 9))));",
+    next_plies = run_in_node(
+        f"console.log(JSON.stringify({json.dumps(key_and_ply)}.map(([key, ply]) => keyed(key, ply, 9))));",
     )
-    assert steps == [0, 4, 9, 9, 0, 9, None]
+    assert next_plies == [0, 4, 9, 9, 0, 9, None]
 
 
 def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Path) -> None:
     text = report(round_robin(["A", "</script>", "C"]))
-    # A press of a key on the board, and the choice of a bot, after the page's own script.
-    acted = """<script type="module">
+    # After the page's own script: press keys on the board, and choose a bot.
+    actions = """<script type="module">
       const press = (key) => document.getElementById("game-board").dispatchEvent(new KeyboardEvent("keydown", { key }));
       press("Home"); press("ArrowRight"); press("ArrowRight");
       const filter = document.getElementById("game-filter");
@@ -129,12 +129,12 @@ def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Pa
       document.body.dataset.stones = document.querySelectorAll("#game-board .cross, #game-board .nought").length;
     </script>"""
     page = tmp_path / "report.html"
-    page.write_text(text.replace("</body>", f"{acted}</body>"), encoding="utf-8")
+    page.write_text(text.replace("</body>", f"{actions}</body>"), encoding="utf-8")
     with chromium() as browser:
         tab = browser.new_page()
         tab.goto(page.as_uri())
-        shown = tab.content()
-    body = re.search(r"<body[^>]*>", shown)
+        content = tab.content()
+    body = re.search(r"<body[^>]*>", content)
     assert body
     assert 'data-words="Ply 2 of 7. O &lt;/script&gt;: a3, 0.2 ms."' in body[0]
     assert 'data-listed="4"' in body[0]

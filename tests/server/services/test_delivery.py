@@ -15,7 +15,7 @@ from noughts_proto.transport import SITE_KEY
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc
 from noughts_server.core.limits import Limits
 from noughts_server.services.delivery import ANSWER_BYTES
-from tests.chaos.http2 import Deaf, deaf
+from tests.chaos.http2 import RawClient, raw_client
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
 from tests.support.loopback import wait_until
 from tests.support.patience import PATIENCE
@@ -26,10 +26,10 @@ WATCH = feed_pb2.WatchRequest(name="featured").SerializeToString()
 
 
 @asynccontextmanager
-async def with_deaf(folder: Path, *, seconds: float = 600.0, **limits: int) -> AsyncIterator[tuple[Client, Deaf]]:
+async def with_deaf(folder: Path, *, seconds: float = 600.0, **limits: int) -> AsyncIterator[tuple[Client, RawClient]]:
     """A client of a server with these limits, and a raw HTTP/2 client of it that never reads answers."""
     opened = client_of(folder / "x.sqlite", limits=Limits(**limits), answer_seconds=seconds)
-    async with opened as client, deaf(client.server.address) as other:
+    async with opened as client, raw_client(client.server.address) as other:
         yield client, other
 
 
@@ -46,7 +46,7 @@ async def test_unread_answers_hold_no_place_of_other_callers(tmp_path: Path) -> 
     async with with_deaf(tmp_path, strangers=2, address_strangers=2) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await wait_until(lambda: other.answered == 2)
+        await wait_until(lambda: other.header_frames == 2)
         await list_bots(client)
 
 
@@ -68,7 +68,7 @@ async def test_unread_bytes_of_one_caller_are_limited(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, caller_unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await wait_until(lambda: other.answered == 2)
+        await wait_until(lambda: other.header_frames == 2)
         assert (await refusal_of(list_bots(client))).info.metadata["limit"] == "caller_unread_bytes"
         await list_bots(client, metadata=bearer(await client.token()))
 
@@ -77,7 +77,7 @@ async def test_the_caller_with_the_most_unread_bytes_is_disconnected(tmp_path: P
     async with with_deaf(tmp_path, unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await wait_until(lambda: other.answered == 2)
+        await wait_until(lambda: other.header_frames == 2)
         await list_bots(client, metadata=bearer(await client.token()))
         async with asyncio.timeout(PATIENCE):
             await other.closed.wait()
@@ -95,8 +95,8 @@ async def test_a_website_has_places_that_strangers_cannot_take(tmp_path: Path) -
 async def test_idle_connections_of_one_address_are_limited(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, address_connections=4) as (client, busy_connection), AsyncExitStack() as stack:
         busy_connection.call("FeedService/Watch", WATCH)
-        await wait_until(lambda: busy_connection.answered)
-        idle_connections = [await stack.enter_async_context(deaf(client.server.address)) for _ in range(12)]
+        await wait_until(lambda: busy_connection.header_frames)
+        idle_connections = [await stack.enter_async_context(raw_client(client.server.address)) for _ in range(12)]
         await wait_until(lambda: sum(not other.closed.is_set() for other in idle_connections) <= 3)
         assert not busy_connection.closed.is_set()
 
@@ -111,7 +111,7 @@ with open(sys.argv[1], "r+b") as shared:
 @pytest.mark.processes
 async def test_closing_connections_keeps_the_locks_of_the_database(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite", limits=Limits(address_connections=1)) as client:
-        async with deaf(client.server.address) as first, deaf(client.server.address) as second:
+        async with raw_client(client.server.address) as first, raw_client(client.server.address) as second:
             await wait_until(lambda: first.closed.is_set() or second.closed.is_set())
         lock = [sys.executable, "-P", "-c", LOCK_PROGRAM, str(tmp_path / "x.sqlite-shm")]
         attempt = await asyncio.to_thread(subprocess.run, lock, capture_output=True, text=True)
@@ -131,10 +131,10 @@ async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> 
 
 
 async def test_calls_that_send_no_request_are_ended_for_other_callers(tmp_path: Path) -> None:
-    async with with_deaf(tmp_path, strangers=4) as (client, _), deaf(client.server.address, "127.0.0.3") as other:
+    async with with_deaf(tmp_path, strangers=4) as (client, _), raw_client(client.server.address, "127.0.0.3") as other:
         for _ in range(4):
             other.call(LIST, request=None)
-        while not other.answered:
+        while not other.header_frames:
             await list_bots(client)
 
 

@@ -1,4 +1,4 @@
-"""Puzzles are those of brute force, follow from the games alone, and each is one up to symmetry."""
+"""The search for puzzles finds those of brute force, in any order of the games, and lists each once up to symmetry."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -24,7 +24,9 @@ from tests.support.arena import Arena, open_arena
 from tests.support.random_games import store_random_games
 
 pytestmark = pytest.mark.processes
-STORED = "SELECT variant, position, tournament_id, ordinal, ply, line, moves, exact FROM puzzles ORDER BY 1, 2, 3"
+STORED_PUZZLES = (
+    "SELECT variant, position, tournament_id, ordinal, ply, line, moves, exact FROM puzzles ORDER BY 1, 2, 3"
+)
 
 
 async def search_all(arena: Arena, most: int = 32, after: int = 0) -> None:
@@ -33,13 +35,22 @@ async def search_all(arena: Arena, most: int = 32, after: int = 0) -> None:
         await search(arena.store, games)
 
 
+def position_number(variant: Variant, puzzle: StoredPuzzle) -> int:
+    """Return the number of the puzzle's position, which is the same for symmetric positions."""
+    *_, (number, _) = canonical_positions(variant).after(puzzle.game.moves[: puzzle.ply])
+    return number
+
+
 async def puzzles_of(arena: Arena) -> list[StoredPuzzle]:
     return (await arena.store.read(partial(list_puzzles, size=1_000))).items
 
 
 @cache
 def plies_to_win(variant: Variant, own: int, other: int) -> int:
-    """By enumeration: the plies until the side to move wins, negative until it loses, 0 for a draw."""
+    """Return the plies until the side to move wins, or minus the plies until it loses; 0 if it is a draw.
+
+    `own` and `other` are the stones of both sides, one bit for each cell.
+    """
     values = []
     for cell in range(variant.cells):
         if not (own | other) >> cell & 1:
@@ -47,19 +58,23 @@ def plies_to_win(variant: Variant, own: int, other: int) -> int:
             if any(line & placed == line for line in variant.lines):
                 return 1
             value = 0 if placed | other == variant.full else -plies_to_win(variant, other, placed)
-            values.append(value + (value > 0) - (value < 0))
+            one_ply_further = (value > 0) - (value < 0)
+            values.append(value + one_ply_further)
     wins = [value for value in values if value > 0]
-    return min(wins) if wins else 0 if 0 in values else min(values)
+    if wins:
+        return min(wins)  # the fastest win
+    return 0 if 0 in values else min(values)  # the slowest loss
 
 
 def brute_force(variant: Variant, games: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Return the number of the winner's moves of each puzzle, by the number of its position."""
+    """Return the number of moves until the win for each puzzle of these games, by the number of its position."""
     expected: dict[int, int] = {}
     for moves in games:
         numbers = [number for number, _ in canonical_positions(variant).after(moves)]
         for ply, move in only_wins(variant, moves):
-            before = dict(only_wins(variant, moves)).get(ply - 2)
-            if before is None or before != moves[ply - 2]:
+            # If the winner already had an only winning move at its previous turn, and played it, that is the puzzle.
+            previous_move = dict(only_wins(variant, moves)).get(ply - 2)
+            if previous_move is None or previous_move != moves[ply - 2]:
                 position = Position.after(variant, moves[:ply])
                 plies = plies_to_win(variant, position.own, position.opponent)
                 assert move in position.free
@@ -68,7 +83,7 @@ def brute_force(variant: Variant, games: Sequence[Sequence[int]]) -> dict[int, i
 
 
 def only_wins(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the plies at which one move wins, later than at once, with this move."""
+    """Yield each ply at which only one move wins, and not at once, together with this move."""
     for ply in range(len(moves)):
         position = Position.after(variant, moves[:ply])
         own, other = position.own, position.opponent
@@ -81,7 +96,7 @@ def only_wins(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[int, int
 @pytest.mark.parametrize(
     "name, games", [("tictactoe", 200), pytest.param("mnk:4,3,3", 150, marks=pytest.mark.long)], ids=str
 )
-async def test_puzzles_are_those_of_enumeration(tmp_path: Path, name: str, games: int) -> None:
+async def test_search_finds_the_puzzles_of_brute_force(tmp_path: Path, name: str, games: int) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         moves = await store_random_games(arena, name, games)
         await search_all(arena)
@@ -89,8 +104,7 @@ async def test_puzzles_are_those_of_enumeration(tmp_path: Path, name: str, games
         counts = await arena.store.read(count_puzzles)
     variant = parse_variant(name)
     expected = brute_force(variant, moves)
-    numbers = [list(canonical_positions(variant).after(each.game.moves[: each.ply]))[-1][0] for each in puzzles]
-    assert dict(zip(numbers, [each.moves for each in puzzles], strict=True)) == expected
+    assert {position_number(variant, puzzle): puzzle.moves for puzzle in puzzles} == expected
     assert sum(count for _, _, count in counts) == len(puzzles) > 5
     for puzzle in puzzles:
         position = Position.after(variant, puzzle.game.moves[: puzzle.ply])
@@ -105,16 +119,16 @@ async def test_puzzles_do_not_depend_on_the_order_of_the_search(tmp_path: Path) 
         await store_random_games(arena, "tictactoe", 30, slug="cup")
         await store_random_games(arena, "tictactoe", 30, slug="plate")
         await search_all(arena)
-        first, listed = arena.rows(STORED), await puzzles_of(arena)
+        stored_puzzles = arena.rows(STORED_PUZZLES)
+        listed_puzzles = await puzzles_of(arena)
         await arena.store.write(forget_puzzles)
         assert await arena.store.read(count_unsearched) == 60
         await search_all(arena, most=20, after=1)
         assert await arena.store.read(count_unsearched) == 0
-        assert arena.rows(STORED) == first
-    positions = [list(canonical_positions(parse_variant("tictactoe")).after(each.game.moves[: each.ply]))[-1][0]
-                 for each in listed]  # fmt: skip
-    assert len(set(positions)) == len(positions) < len(first)
-    assert all(one.moves <= other.moves for one, other in pairwise(listed))
+        assert arena.rows(STORED_PUZZLES) == stored_puzzles
+    numbers = [position_number(parse_variant("tictactoe"), puzzle) for puzzle in listed_puzzles]
+    assert len(set(numbers)) == len(numbers) < len(stored_puzzles)
+    assert all(puzzle.moves <= following.moves for puzzle, following in pairwise(listed_puzzles))
 
 
 async def test_puzzles_of_an_uninstalled_plugin_leave_no_gaps_in_pages(tmp_path: Path) -> None:
@@ -129,7 +143,7 @@ async def test_puzzles_of_an_uninstalled_plugin_leave_no_gaps_in_pages(tmp_path:
     assert {variant for variant, _, _ in counts} == {"tictactoe"}
 
 
-async def test_games_that_were_searched_meanwhile_are_stored_once(tmp_path: Path) -> None:
+async def test_second_search_of_the_same_games_stores_nothing(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await store_random_games(arena, "tictactoe", 40)
         games = await arena.store.read(partial(next_unsearched, most=40))
@@ -145,7 +159,7 @@ async def test_damaged_games_have_no_puzzles(tmp_path: Path) -> None:
         assert await arena.store.read(count_unsearched) == 0
 
 
-DIES_OF_SOME_GAMES = """
+SEARCH_THAT_CAN_DIE = """
 import io, json, os, signal, sys
 from noughts_server.runtime import puzzle_search
 
@@ -155,6 +169,7 @@ if any(moves[0] == 8 for moves, given_plies in json.loads(text)[1]):
 sys.stdin = io.StringIO(text)
 puzzle_search.main()
 """
+"""A search that is killed by games that begin in the last cell."""
 
 
 async def test_game_that_kills_its_search_costs_no_other_game_its_puzzles(
@@ -165,8 +180,8 @@ async def test_game_that_kills_its_search_costs_no_other_game_its_puzzles(
         await search_all(arena)
         expected = {puzzle.game.ordinal for puzzle in await puzzles_of(arena) if puzzle.game.moves[0] != 8}
         await arena.store.write(forget_puzzles)
-        monkeypatch.setattr(puzzles_module, "COMMAND", python("-c", DIES_OF_SOME_GAMES))
+        monkeypatch.setattr(puzzles_module, "COMMAND", python("-c", SEARCH_THAT_CAN_DIE))
         await search_all(arena)
-        found = {puzzle.game.ordinal for puzzle in await puzzles_of(arena)}
-        assert expected <= found
+        ordinals = {puzzle.game.ordinal for puzzle in await puzzles_of(arena)}
+        assert expected <= ordinals
         assert await arena.store.read(count_unsearched) == 0

@@ -1,4 +1,4 @@
-"""Tables of hand-made games, and what they must add up to for any."""
+"""The kinds of tables: their rows for games made by hand, and sums that hold for all games."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
 
-def game(first: str, second: str, result: str = "1-0", **more: Any) -> RecordedGame:
-    given_: dict[str, Any] = {"variant": "tictactoe", "moves": (4, 0, 8), "termination": "line"}
-    return RecordedGame(first=first, second=second, result=result, **(given_ | more))
+def game(first: str, second: str, result: str = "1-0", **fields: Any) -> RecordedGame:
+    defaults: dict[str, Any] = {"variant": "tictactoe", "moves": (4, 0, 8), "termination": "line"}
+    return RecordedGame(first=first, second=second, result=result, **(defaults | fields))
 
 
 def rows(kind: TableKind, *games: RecordedGame, limit: int | None = None) -> list[dict[str, Any]]:
@@ -51,11 +51,14 @@ def test_standings_count_all_but_void_games() -> None:
 
 
 def test_a_model_that_never_answered_has_no_means() -> None:
-    asked = Question("m", "text", 0, False, "", [Answer("MOVE: b2", "legal", 0.1, 100, 10)], [], 0.5)
-    unanswered = asked._replace(answers=[], waits=[Wait("503", 2.0)], cost=0.0)
+    answer = Answer(said="MOVE: b2", verdict="legal", seconds=0.1, input_tokens=100, output_tokens=10)
+    answered = Question(
+        model="m", answer="text", rethink=0, scramble=False, prompt="", answers=[answer], waits=[], cost=0.5
+    )
+    unanswered = answered._replace(answers=[], waits=[Wait("503", 2.0)], cost=0.0)
     table = rows(
         TableKind.MODELS,
-        game("A", "B", more={"comments": {"0": asked.write(), "1": unanswered.write()}}),
+        game("A", "B", more={"comments": {"0": answered.write(), "1": unanswered.write()}}),
     )
     names = "input_tokens_per_game", "output_tokens_per_game", "cost_per_game", "first_try_legal", "waited_s"
     assert {row["name"]: tuple(row[name] for name in names) for row in table} == {
@@ -110,14 +113,14 @@ def test_the_crosstable_has_the_points_of_each_row() -> None:
     ]
 
 
-def test_sides_are_apart_and_the_last_line_is_of_all() -> None:
+def test_sides_have_a_row_for_each_bot_and_one_for_all_bots() -> None:
     table = {row["name"]: row for row in rows(TableKind.SIDES, *GAMES)}
     assert (table["A"]["first_wins"], table["A"]["first_losses"], table["A"]["second_draws"]) == (1, 1, 1)
     assert table["C"]["first_score"] is None
     assert table["all bots"]["first_score"] == table["all bots"]["second_score"] == 0.5
 
 
-def test_terminations_are_counted_and_faults_told_by_name() -> None:
+def test_terminations_are_counted_and_time_losses_name_the_bot() -> None:
     table = make_table(TableKind.TERMINATIONS, Tally(GAMES))
     assert {row["termination"]: row["games"] for row in table.document()} == {
         "line": 1,
@@ -160,32 +163,41 @@ def test_times_are_of_the_bots_own_moves() -> None:
 
 
 @pytest.mark.parametrize("plies", [0, 1, 2, 3])
-@pytest.mark.parametrize("how", ["opening", "agreed"])
-def test_times_leave_the_opening_out_whatever_its_length(plies: int, how: str) -> None:
-    opening: dict[str, Any] = {"opening_plies": plies} if how == "opening" else {"more": {"opening": {"stones": plies}}}
+@pytest.mark.parametrize("kind", ["opening", "agreed"])
+def test_times_leave_out_the_moves_of_the_opening(plies: int, kind: str) -> None:
+    opening: dict[str, Any] = (
+        {"opening_plies": plies} if kind == "opening" else {"more": {"opening": {"stones": plies}}}
+    )
     times_ms = (0.010, 0.021, 0.030, 0.041, 0.050, 0.061)
-    played = game("A", "B", moves=(0, 1, 2, 3, 4, 5), times_ms=times_ms, **opening)
-    tally = Tally([played])
-    kept = [10, 21, 30, 41, 50, 61][plies:]
-    found = {label: sorted(time for time, _ in tally.times[label].items()) for label in "AB"}
-    assert found == {"A": [t for t in kept if t % 2 == 0], "B": [t for t in kept if t % 2]}
+    recorded = game("A", "B", moves=(0, 1, 2, 3, 4, 5), times_ms=times_ms, **opening)
+    tally = Tally([recorded])
+    own_times = [10, 21, 30, 41, 50, 61][plies:]
+    times_us = {label: sorted(time for time, _ in tally.times[label].items()) for label in "AB"}
+    # The times of A are even, those of B odd.
+    assert times_us == {
+        "A": [time for time in own_times if time % 2 == 0],
+        "B": [time for time in own_times if time % 2],
+    }
 
 
-def test_games_that_repeat_each_other_are_told_from_those_that_differ() -> None:
+def test_games_with_the_same_players_and_moves_are_not_distinct() -> None:
     tally = Tally([game("A", "B"), game("A", "B", seed=2), game("B", "A"), game("A", "B", moves=(4, 0, 7))])
     assert (tally.games, tally.distinct) == (4, 3)
 
 
-def test_a_game_that_two_always_play_is_one_result() -> None:
-    same = [game("A", "B")] * 5
-    other = [game("B", "A", moves=(4, 0, cell)) for cell in (8, 7, 8)]
+def test_repetitions_of_a_game_count_as_one_independent_result() -> None:
+    repeated = [game("A", "B")] * 5
+    different = [game("B", "A", moves=(4, 0, cell)) for cell in (8, 7, 8)]
     late = [game("A", "B", "0-1", termination="timeout", moves=(4,))] * 3
-    opened = [game("A", "B", "1/2-1/2", opening_plies=1)] * 2
-    tally = Tally([*same, *other, *late, *opened])
+    after_opening = [game("A", "B", "1/2-1/2", opening_plies=1)] * 2
+    tally = Tally([*repeated, *different, *late, *after_opening])
     assert tally.repeats == 4 + 1
-    # Three that were late tell of each time; of B's games, which differ, each counts.
-    assert tally.independent_scores == {("A", "B"): Score(1, 1, 3), ("B", "A"): Score(3)}
-    assert tally.scores == {("A", "B"): Score(5, 2, 3), ("B", "A"): Score(3)}
+    # Time losses are never repetitions. If the games of a pair differ, each counts, even a repeated one.
+    assert tally.independent_scores == {
+        ("A", "B"): Score(wins=1, draws=1, losses=3),
+        ("B", "A"): Score(wins=3),
+    }
+    assert tally.scores == {("A", "B"): Score(wins=5, draws=2, losses=3), ("B", "A"): Score(wins=3)}
 
 
 games = st.lists(
@@ -205,7 +217,7 @@ games = st.lists(
 @given(games)
 @examples(100)
 def test_every_table_counts_every_game_once(played: list[RecordedGame]) -> None:
-    counted = [one for one in played if one.result != "*"]
+    counted = [recorded for recorded in played if recorded.result != "*"]
     assert sum(row["points"] for row in rows(TableKind.STANDINGS, *played)) == len(counted)
     assert sum(row["games"] for row in rows(TableKind.STANDINGS, *played)) == 2 * len(counted)
     for kind in (TableKind.TERMINATIONS, TableKind.OPENINGS):
@@ -213,16 +225,16 @@ def test_every_table_counts_every_game_once(played: list[RecordedGame]) -> None:
         assert sum(row["games"] for row in table) == len(played)
         assert abs(sum(row["share"] for row in table) - 1) < 1e-9
         assert sum(row["first_wins"] + row["draws"] + row["second_wins"] for row in table) == len(counted)
-    *each, total = rows(TableKind.SIDES, *played)
-    assert sum(row["first_wins"] + row["first_draws"] + row["first_losses"] for row in each) == len(counted)
-    assert total["first_wins"] == sum(row["first_wins"] for row in each) == total["second_losses"]
+    *bot_rows, total = rows(TableKind.SIDES, *played)
+    assert sum(row["first_wins"] + row["first_draws"] + row["first_losses"] for row in bot_rows) == len(counted)
+    assert total["first_wins"] == sum(row["first_wins"] for row in bot_rows) == total["second_losses"]
     cells = [row[name] for row in rows(TableKind.CROSSTABLE, *played) for name in "ABCDEFGH" if row.get(name)]
     assert sum(cells) == len(counted)
 
 
-def test_csv_holds_plain_values_under_keys() -> None:
-    written = list(csv.DictReader(StringIO(as_csv(make_table(TableKind.STANDINGS, Tally(GAMES))))))
-    assert written[0] == {
+def test_csv_has_plain_values_under_the_keys_of_columns() -> None:
+    records = list(csv.DictReader(StringIO(as_csv(make_table(TableKind.STANDINGS, Tally(GAMES))))))
+    assert records[0] == {
         "rank": "1",
         "name": "A",
         "points": "1.5",
@@ -235,10 +247,10 @@ def test_csv_holds_plain_values_under_keys() -> None:
     }
 
 
-def test_csv_quotes_what_could_break_a_line() -> None:
+def test_csv_quotes_commas_quotes_and_line_ends() -> None:
     hostile = 'a,"b"\n1+1'
-    written = as_csv(make_table(TableKind.STANDINGS, Tally([game(hostile, "B")])))
-    assert list(csv.reader(StringIO(written)))[1][1] == hostile
+    csv_text = as_csv(make_table(TableKind.STANDINGS, Tally([game(hostile, "B")])))
+    assert list(csv.reader(StringIO(csv_text)))[1][1] == hostile
 
 
 def test_csv_has_no_formulas_and_keeps_negative_numbers() -> None:
@@ -263,7 +275,7 @@ def test_markdown_shows_names_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "value, unit, shown",
+    "value, unit, text",
     [
         (1.0, Unit.SHARE, "100.0%"),
         (0.99996, Unit.SHARE, ">99.9%"),
@@ -280,11 +292,11 @@ def test_markdown_shows_names_as_they_are() -> None:
         (None, Unit.SHARE, ""),
     ],
 )
-def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: str) -> None:
-    assert cell_text(value, unit) == shown
+def test_cells_are_written_for_people(value: float | None, unit: Unit, text: str) -> None:
+    assert cell_text(value, unit) == text
 
 
-def test_a_knockout_is_not_said_to_be_ranked_by_points() -> None:
+def test_note_of_a_knockout_says_that_rounds_come_before_points() -> None:
     about = About(matches_won={"A": 2})
     note = make_table(TableKind.STANDINGS, Tally(GAMES, about)).notes[0]
     assert note.startswith("Ranked by the round reached, then by points; tie-breaks in this order: head-to-head")

@@ -1,4 +1,4 @@
-"""Quantiles of thinking times."""
+"""Quantiles of thinking times, in microseconds."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def test_a_quantile_is_right_to_a_fifth_of_a_percent(values: list[int], share: f
     histogram = TimeHistogram()
     histogram.add(values)
     exact = sorted(values)[math.ceil(share * len(values)) - 1]
-    found = histogram.quantile(share)
-    assert found is not None
-    assert exact * 0.998 <= found <= exact
+    quantile = histogram.quantile(share)
+    assert quantile is not None
+    assert exact * 0.998 <= quantile <= exact
     assert histogram.largest == max(values)
     assert histogram.count == len(values)
 
 
 @given(st.integers(0, 10**12))
 @examples(300)
-def test_a_bucket_begins_at_itself_and_small_times_are_exact(time: int) -> None:
+def test_bucket_of_a_time_is_its_lowest_time_and_exact_below_1024(time: int) -> None:
     assert bucket(bucket(time)) == bucket(time) <= time
     assert time >= 1024 or bucket(time) == time
 
 
-def test_nothing_has_no_quantile() -> None:
+def test_empty_histogram_has_no_quantile() -> None:
     assert TimeHistogram().quantile(0.5) is None

@@ -43,8 +43,8 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
     assert puzzle["bot"] in page
     for answer in answers:
         is_right = answer.endswith(f"move={puzzle['line'][0]}")
-        shown = site.get(answer).text
-        assert ("Right." in shown, "does not win" in shown) == (is_right, not is_right)
+        answer_page = site.get(answer).text
+        assert ("Right." in answer_page, "does not win" in answer_page) == (is_right, not is_right)
 
 
 def test_next_leads_through_all_puzzles(site: Site) -> None:
@@ -54,8 +54,8 @@ def test_next_leads_through_all_puzzles(site: Site) -> None:
     while address:
         page = site.get(address).text
         seen.add(re.search(r'href="(/tournaments/[^"]+\?ply=\d+)"', page)[1])  # type: ignore[index]
-        following = re.search(r'rel="next" href="([^"]+)"', page)
-        address = unescape(following[1]) if following else ""
+        next_link = re.search(r'rel="next" href="([^"]+)"', page)
+        address = unescape(next_link[1]) if next_link else ""
     assert len(seen) == total > 3
 
 
@@ -65,5 +65,5 @@ def test_wrong_addresses_are_refused_and_missing_puzzles_named(site: Site) -> No
     assert "No game has such a puzzle yet." in site.get("/puzzles?variant=connect4").text
 
 
-def test_answer_that_cannot_be_played_is_no_answer(site: Site) -> None:
+def test_answer_off_the_board_is_ignored(site: Site) -> None:
     assert "does not win" not in site.get("/puzzles?move=899").text
