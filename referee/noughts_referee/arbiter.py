@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from noughts_referee.comments import unpack_comments
-from noughts_referee.game import CHOICES, Game, GameKey, Player, opening_ply
+from noughts_referee.game import CHOICES, JUDGE, Game, GameKey, Player, opening_ply
 from noughts_referee.rules import (
     DRAWN,
     VOID,
@@ -26,6 +26,7 @@ from noughts_referee.rules import (
     cell_name,
     lost,
     placed_wrongly,
+    proven_outcome,
     unpack_thoughts,
     won,
 )
@@ -45,7 +46,6 @@ MOST_COMPLAINTS = 100
 
 # Most games end this way, so these outcomes exist once.
 _WON = (won(0), won(1))
-_TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 
 _MOST_SHOWN = 5
 
@@ -115,6 +115,8 @@ class Arbiter:
         """Games that have begun by agreement since this list was last cleared."""
         self.advanced: list[Game] = []
         """Journaled games that have progressed since this list was last cleared, in order."""
+        self.unproven: list[Game] = []
+        """Games that wait for a proof (see `conclude`) since this list was last cleared."""
         self.touched: set[Player] = set()
         """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
@@ -185,9 +187,9 @@ class Arbiter:
                 holds_any, forbids = variant.holds_any, variant.forbids
                 # Before the board is full, a side can be without a move only if the variant forbids some free cells.
                 fewest_plies = board if forbids is None else 0
-                longest = conditions.draw_after
-                if longest:
-                    fewest_plies = min(fewest_plies, longest)
+                adjudication = conditions.adjudication
+                adjudicated_from = adjudication.first_ply
+                fewest_plies = min(fewest_plies, adjudicated_from)
                 timed = conditions.timed
                 journaled = conditions.journaled
             if timed and self._late(game, took):
@@ -214,9 +216,15 @@ class Arbiter:
                     if not variant.can_move(other, own, ply & 1):
                         self._end(game, DRAWN)
                         continue
-                    if ply >= longest > 0:
-                        self._end(game, _TOO_LONG)
-                        continue
+                    if ply >= adjudicated_from:
+                        if (outcome := adjudication.outcome(game.scores, ply)) is not None:
+                            self._end(game, outcome)
+                            continue
+                        if adjudication.exact:
+                            game.own, game.opponent = other, own
+                            game.mover = JUDGE
+                            self.unproven.append(game)
+                            continue
                 game.own = other
                 game.opponent = own
                 game.mover = opponent = game.waiting
@@ -236,6 +244,23 @@ class Arbiter:
                     if journaled:
                         self.advanced.append(game)
         return complaints
+
+    def conclude(self, game: Game, ply: int, value: int | None) -> None:
+        """End a game that waits for a proof with the value for its side to move; ask that side if it is None.
+
+        A game that has ended meanwhile does not change.
+        """
+        if game.mover is not JUDGE or game.ply != ply or game.handle not in game.players[0].games:
+            return
+        side = ply & 1
+        game.mover, game.waiting = game.players[side], game.players[1 - side]
+        if value is not None:
+            self._end(game, proven_outcome(value, side))
+            return
+        game.mover.outbox.ask(game)
+        self.touched.add(game.mover)
+        if game.conditions.journaled:
+            self.advanced.append(game)
 
     def judge_choice(
         self, player: Player, handle: int, step: int, choice: Choice | None, took: int, why: str = ""

@@ -135,6 +135,10 @@ class Player:
         return outbox
 
 
+JUDGE = Player(0)
+"""The mover of a game whose position waits for a proof (`Adjudication.exact`): no player can answer meanwhile."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Game:
     """One attempt to play a slot."""

@@ -17,10 +17,10 @@ from noughts_referee.clock import MARGIN_US
 from noughts_referee.comments import CommentKeeper, CommentLimits
 from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection, SeatPool, Seats, WaitingSlot
 from noughts_referee.finished_games import finished_games, walkover, withdrawal_fault
-from noughts_referee.game import Game
+from noughts_referee.game import JUDGE, Game
 from noughts_referee.rules import Choice, Termination, within_limits
 from noughts_referee.stalls import Stalls
-from noughts_referee.work_units import FinishedGame, GameConditions, Unit
+from noughts_referee.work_units import FinishedGame, GameConditions, Unit, stored_score
 
 
 class Observer(Protocol):
@@ -91,6 +91,8 @@ class Referee:
         """Called with a challenge or a guest's test when one of its bots begins a tournament's timed game."""
         self.observer: Observer | None = None
         """Sees every game, unless it is None."""
+        self.prove: Callable[[Sequence[Game]], None] = self._prove_nothing
+        """Called with games that wait for a proof. It must not wait: `conclude` gets the values, now or later."""
 
     # Calls by the organiser.
 
@@ -139,9 +141,9 @@ class Referee:
         return room.taken if room else 0
 
     def can_advance(self) -> bool:
-        """Return whether a running game waits for a player that is connected."""
+        """Return whether a running game waits for a proof, or for a player that is connected."""
         return any(
-            game.mover is connection
+            game.mover in (connection, JUDGE)
             for player in self._players.values()
             for connection in player.connections
             if connection.wire is not None and connection.wire.online
@@ -302,7 +304,8 @@ class Referee:
         for row, score in answers.scores:
             game = player.games.get(games[row])
             if game and game.scores is not None and game.ply == plies[row] and game.mover is player:
-                game.scores.setdefault(game.ply, score)
+                by_scores = game.conditions.adjudication.by_scores
+                game.scores.setdefault(game.ply, stored_score(score) if by_scores else score)
         for row, comment in answers.comments:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
@@ -318,6 +321,15 @@ class Referee:
             self.observer.answered(games, plies, answers.scores)
         self._settle()
         return complaints
+
+    def conclude(self, proofs: Iterable[tuple[Game, int, int | None]]) -> None:
+        """Apply proofs: a game, its ply, and the value for its side to move; see `Arbiter.conclude`."""
+        for game, ply, value in proofs:
+            self.arbiter.conclude(game, ply, value)
+        self._settle()
+
+    def _prove_nothing(self, games: Sequence[Game]) -> None:
+        self.conclude([(game, game.ply, None) for game in games])
 
     def judge_choices(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
@@ -337,6 +349,9 @@ class Referee:
     def _settle(self) -> None:
         """Collect finished games, begin new ones in their place, and wake the connections concerned."""
         arbiter = self.arbiter
+        if arbiter.unproven:
+            unproven, arbiter.unproven = arbiter.unproven, []
+            self.prove(unproven)  # can call this method again
         if arbiter.ended:
             ended = arbiter.take_ended()
             if self.observer is not None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Outcome, Result, Termination, Variant
+from noughts_referee.rules import NO_ADJUDICATION, Adjudication, Outcome, Result, Termination, Variant
 
 _LARGEST_SCORE = 3e38
 """The largest score that four bytes can hold."""
@@ -39,8 +39,8 @@ class GameConditions:
     """The time controls of entries with their own, by label."""
     withdrawn: Mapping[int, str] = field(default_factory=dict)
     """Entries withdrawn before the unit was read, by number, with the reason. Their opponents win."""
-    draw_after: int = 0
-    """A game with this many plies is adjudicated as a draw. 0: no limit."""
+    adjudication: Adjudication = NO_ADJUDICATION
+    """The rules by which games end before the board decides them."""
     fuel: int = 0
     """The fuel of each move of a WebAssembly module. 0: the usual one."""
     margin_ms: int = 0
@@ -198,6 +198,11 @@ def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:
         return None
     column = (min(max(scores.get(ply, math.nan), -_LARGEST_SCORE), _LARGEST_SCORE) for ply in range(plies))
     return _packer("f", plies)(*column)
+
+
+def stored_score(score: float) -> float:
+    """Return a score as `unpack_scores` returns it after `pack_scores`."""
+    return unpack_scores(pack_scores({0: score}, 1))[0]
 
 
 def unpack_scores(packed: bytes | None) -> dict[int, float]:

@@ -33,6 +33,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import OpenFiles
+from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.recorder import recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -194,7 +195,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             await stack.enter_async_context(running(host(at).run()))
         play.local.queue.seats = settings.seats
         await stack.enter_async_context(
-            running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch())
+            running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch(), Proofs(referee).run())
         )
         await stack.enter_async_context(running(referee.stalls.watch()))
         await stack.enter_async_context(play.local.supplying(resumes_play=False))

@@ -37,6 +37,7 @@ from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.open_files import OpenFiles
+from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.puzzles import finding_puzzles
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
@@ -234,6 +235,7 @@ async def running_server(
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local is not None and play is not None:
+            await stack.enter_async_context(running(Proofs(local).run()))
             absences = Absences(
                 store=store, referee=local, director=director, playing=play.playing, seconds=settings.absence
             )

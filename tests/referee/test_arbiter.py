@@ -8,7 +8,7 @@ import pytest
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers
 from noughts_referee.frame_encoding import turns_columns
-from noughts_referee.rules import Position, Termination
+from noughts_referee.rules import Adjudication, Position, Termination
 from noughts_referee.work_units import Slot
 from tests.support.games import ArbiterDriver, Question, conditions, verdict
 
@@ -551,31 +551,31 @@ def test_reasons_belong_to_resignations_in_their_order(driver: ArbiterDriver) ->
 
 
 def test_draw_after_ends_a_game_as_an_adjudicated_draw(driver: ArbiterDriver) -> None:
-    game = driver.start(replace(conditions(), draw_after=6))
+    game = driver.start(replace(conditions(), adjudication=Adjudication(draw_after=6)))
     driver.play(game, [0, 3, 1, 4, 8, 2])
     assert verdict(game) == ("1/2-1/2", "adjudicated")
 
 
 def test_a_line_at_the_last_ply_before_draw_after_wins(driver: ArbiterDriver) -> None:
-    game = driver.start(replace(conditions(), draw_after=5))
+    game = driver.start(replace(conditions(), adjudication=Adjudication(draw_after=5)))
     driver.play(game, [0, 3, 1, 4, 2])
     assert verdict(game) == ("1-0", "line")
 
 
 def test_a_full_board_at_draw_after_ends_as_board_full(driver: ArbiterDriver) -> None:
-    game = driver.start(replace(conditions(), draw_after=9))
+    game = driver.start(replace(conditions(), adjudication=Adjudication(draw_after=9)))
     driver.play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])
     assert verdict(game) == ("1/2-1/2", "board_full")
 
 
 def test_an_illegal_move_at_the_last_ply_before_draw_after_loses(driver: ArbiterDriver) -> None:
-    game = driver.start(replace(conditions(), draw_after=3))
+    game = driver.start(replace(conditions(), adjudication=Adjudication(draw_after=3)))
     driver.play(game, [0, 3, 3])
     assert verdict(game) == ("0-1", "illegal_move")
 
 
 @pytest.mark.parametrize("variant", ["renju", "caro", "connect4"])
 def test_draw_after_works_in_every_variant(driver: ArbiterDriver, variant: str) -> None:
-    game = driver.start(replace(conditions(variant), draw_after=2))
+    game = driver.start(replace(conditions(variant), adjudication=Adjudication(draw_after=2)))
     driver.play(game, [35, 36])
     assert verdict(game) == ("1/2-1/2", "adjudicated")

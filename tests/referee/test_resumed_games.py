@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
-from noughts_referee.rules import Draws, Position, Put, Take
+from noughts_referee.rules import Adjudication, Draws, Position, Put, Take
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot
 from tests.support.games import ArbiterDriver, conditions, unit, verdict
 from tests.support.settings import examples
@@ -102,7 +102,7 @@ def test_an_interrupted_game_has_the_same_moves_and_clocks(
     board: str, time: str, one_is_untimed: bool, draw_after: int, seed: int, kills: Sequence[tuple[int, int]]
 ) -> None:
     own_times = {"bot-2": "none"} if one_is_untimed else {}
-    shared = replace(conditions(board, time, own_times=own_times), draw_after=draw_after)
+    shared = replace(conditions(board, time, own_times=own_times), adjudication=Adjudication(draw_after=draw_after))
     opening = () if "+" in board or board == "renju" else (0, 1, 2)[: seed % 4]
     uninterrupted, interrupted = DeterministicGame(shared, opening, seed), DeterministicGame(shared, opening, seed)
     uninterrupted.until()

@@ -57,6 +57,21 @@ class Analyst:
                 pass
         return self._forced_win(position)
 
+    def proven_value(self, position: Position, effort: int) -> int | None:
+        """Return the value for the side to move: 1 win, 0 draw, -1 loss; None if the effort proves none.
+
+        It depends only on the position and the effort, so that games end alike at any concurrency. Of the results of
+        `threats` only wins count: it can report a loss before it has tried all moves.
+        """
+        if can_solve(position):
+            self._solver.forget(Effort(effort))
+            try:
+                return self._solver.result(position)
+            except EffortSpent:
+                pass
+        verdict = self._forced_win(position)
+        return 1 if verdict is not None and verdict.result == 1 else None
+
     def only_win(self, position: Position) -> Verdict | None:
         """Return the value of a position with its winning move in `best` if this is proven to be the only one.
 

@@ -81,6 +81,11 @@ class Solver:
             self._search = _new_search(self._variant, effort)
         self._search.effort = effort
 
+    def forget(self, effort: Effort) -> None:
+        """Forget all positions, so that results depend on the position and this effort only."""
+        self._searched = 0
+        self._search = _new_search(self._variant, effort)
+
     def result(self, position: Position) -> int:
         """Return the result for the side to move: 1 win, 0 draw, -1 loss."""
         own = position.own

@@ -61,7 +61,8 @@ class Move(NamedTuple):
     score: float | None = None
     """On the bot's own scale; higher is better for the bot. None, NaN and infinities count as no score.
 
-    Spectators see the score. It is not stored, and nothing depends on it.
+    Spectators see the score. It is stored in tournaments with `keep_scores`. Only in tournaments with `--resign` or
+    `--draw` can it end the game: low scores can make the bot lose, never win.
     """
     comment: str = ""
     """A text for the record of the game. The server stores it in tournaments with `keep_scores`, and cuts it if it is

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from noughts_proto.v1 import types_pb2 as noughts__proto_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/games.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xac\x07\n\x04Game\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05\x66irst\x18\x03 \x01(\t\x12\x0e\n\x06second\x18\x04 \x01(\t\x12\x0c\n\x04seed\x18\x05 \x01(\x06\x12\r\n\x05moves\x18\x06 \x03(\r\x12\x10\n\x08times_us\x18\x07 \x03(\r\x12\"\n\x06result\x18\x08 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\t \x01(\x0e\x32\x17.noughts.v1.Termination\x12,\n\x08\x65nd_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\nrating_seq\x18\x0b \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tfirst_bot\x18\x0c \x01(\t\x12\x12\n\nsecond_bot\x18\r \x01(\t\x12\x15\n\rwinning_cells\x18\x0e \x03(\r\x12+\n\nfirst_time\x18\x12 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12,\n\x0bsecond_time\x18\x13 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05\x66\x61ult\x18\x0f \x01(\t\x12(\n\tagreement\x18\x10 \x01(\x0b\x32\x15.noughts.v1.Agreement\x12\x15\n\ropening_plies\x18\x14 \x01(\r\x12,\n\x06scores\x18\x17 \x03(\x0b\x32\x1c.noughts.v1.Game.ScoresEntry\x12\x30\n\x08\x63omments\x18\x18 \x03(\x0b\x32\x1e.noughts.v1.Game.CommentsEntry\x12\x30\n\x08thoughts\x18\x1a \x03(\x0b\x32\x1e.noughts.v1.Game.ThoughtsEntry\x12.\n\x0f\x66irst_allowance\x18\x15 \x01(\x0b\x32\x15.noughts.v1.Allowance\x12/\n\x10second_allowance\x18\x16 \x01(\x0b\x32\x15.noughts.v1.Allowance\x12\r\n\x05round\x18\x19 \x01(\r\x1a-\n\x0bScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x1a/\n\rCommentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x44\n\rThoughtsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\"\n\x05value\x18\x02 \x01(\x0b\x32\x13.noughts.v1.Thought:\x02\x38\x01\x42\r\n\x0b_rating_seq\"2\n\tAllowance\x12\x12\n\nnetwork_us\x18\x01 \x01(\r\x12\x11\n\tmargin_us\x18\x02 \x01(\r\"9\n\tAgreement\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\x0e\n\x06opener\x18\x02 \x01(\t\x12\x0e\n\x06stones\x18\x03 \x01(\r\"\x1e\n\x0eGetGameRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"V\n\x0fGetGameResponse\x12\x1e\n\x04game\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Game\x12#\n\x05notes\x18\x02 \x03(\x0b\x32\x14.noughts.v1.GameNote\"8\n\x08GameNote\x12\x1e\n\x04side\x18\x01 \x01(\x0e\x32\x10.noughts.v1.Side\x12\x0c\n\x04text\x18\x02 \x01(\t\"\xa5\x02\n\x10ListGamesRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x10\n\x08opponent\x18\x04 \x01(\t\x12\x12\n\ntournament\x18\x05 \x01(\t\x12\x13\n\x0b\x66\x61ults_only\x18\x06 \x01(\x08\x12\"\n\x06result\x18\x07 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x08 \x01(\x0e\x32\x17.noughts.v1.Termination\x12\r\n\x05\x65ntry\x18\t \x01(\t\x12\x10\n\x03won\x18\n \x01(\x08H\x00\x88\x01\x01\x12\r\n\x05\x61\x66ter\x18\x0b \x01(\x04\x12\x15\n\rwith_comments\x18\x0c \x01(\x08\x42\x06\n\x04_won\"M\n\x11ListGamesResponse\x12\x1f\n\x05games\x18\x01 \x03(\x0b\x32\x10.noughts.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa8\x01\n\x06Puzzle\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05moves\x18\x03 \x03(\r\x12\x10\n\x08position\x18\x04 \x01(\t\x12\x0c\n\x04line\x18\x05 \x03(\r\x12\x14\n\x0cmoves_to_win\x18\x06 \x01(\r\x12\r\n\x05\x65xact\x18\x07 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x08 \x01(\t\x12\x13\n\x06played\x18\t \x01(\rH\x00\x88\x01\x01\x42\t\n\x07_played\"b\n\x12ListPuzzlesRequest\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x14\n\x0cmoves_to_win\x18\x02 \x01(\r\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\x8d\x01\n\x13ListPuzzlesResponse\x12#\n\x07puzzles\x18\x01 \x03(\x0b\x32\x12.noughts.v1.Puzzle\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\'\n\x06\x63ounts\x18\x03 \x03(\x0b\x32\x17.noughts.v1.PuzzleCount\x12\x0f\n\x07waiting\x18\x04 \x01(\x04\"E\n\x0bPuzzleCount\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x14\n\x0cmoves_to_win\x18\x02 \x01(\r\x12\x0f\n\x07puzzles\x18\x03 \x01(\r2\xeb\x01\n\x0bGameService\x12\x42\n\x07GetGame\x12\x1a.noughts.v1.GetGameRequest\x1a\x1b.noughts.v1.GetGameResponse\x12H\n\tListGames\x12\x1c.noughts.v1.ListGamesRequest\x1a\x1d.noughts.v1.ListGamesResponse\x12N\n\x0bListPuzzles\x12\x1e.noughts.v1.ListPuzzlesRequest\x1a\x1f.noughts.v1.ListPuzzlesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/games.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xc2\x07\n\x04Game\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05\x66irst\x18\x03 \x01(\t\x12\x0e\n\x06second\x18\x04 \x01(\t\x12\x0c\n\x04seed\x18\x05 \x01(\x06\x12\r\n\x05moves\x18\x06 \x03(\r\x12\x10\n\x08times_us\x18\x07 \x03(\r\x12\"\n\x06result\x18\x08 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\t \x01(\x0e\x32\x17.noughts.v1.Termination\x12,\n\x08\x65nd_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\nrating_seq\x18\x0b \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tfirst_bot\x18\x0c \x01(\t\x12\x12\n\nsecond_bot\x18\r \x01(\t\x12\x15\n\rwinning_cells\x18\x0e \x03(\r\x12+\n\nfirst_time\x18\x12 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12,\n\x0bsecond_time\x18\x13 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05\x66\x61ult\x18\x0f \x01(\t\x12\x14\n\x0c\x61\x64judication\x18\x1b \x01(\t\x12(\n\tagreement\x18\x10 \x01(\x0b\x32\x15.noughts.v1.Agreement\x12\x15\n\ropening_plies\x18\x14 \x01(\r\x12,\n\x06scores\x18\x17 \x03(\x0b\x32\x1c.noughts.v1.Game.ScoresEntry\x12\x30\n\x08\x63omments\x18\x18 \x03(\x0b\x32\x1e.noughts.v1.Game.CommentsEntry\x12\x30\n\x08thoughts\x18\x1a \x03(\x0b\x32\x1e.noughts.v1.Game.ThoughtsEntry\x12.\n\x0f\x66irst_allowance\x18\x15 \x01(\x0b\x32\x15.noughts.v1.Allowance\x12/\n\x10second_allowance\x18\x16 \x01(\x0b\x32\x15.noughts.v1.Allowance\x12\r\n\x05round\x18\x19 \x01(\r\x1a-\n\x0bScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x1a/\n\rCommentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x44\n\rThoughtsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\"\n\x05value\x18\x02 \x01(\x0b\x32\x13.noughts.v1.Thought:\x02\x38\x01\x42\r\n\x0b_rating_seq\"2\n\tAllowance\x12\x12\n\nnetwork_us\x18\x01 \x01(\r\x12\x11\n\tmargin_us\x18\x02 \x01(\r\"9\n\tAgreement\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\x0e\n\x06opener\x18\x02 \x01(\t\x12\x0e\n\x06stones\x18\x03 \x01(\r\"\x1e\n\x0eGetGameRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"V\n\x0fGetGameResponse\x12\x1e\n\x04game\x18\x01 \x01(\x0b\x32\x10.noughts.v1.Game\x12#\n\x05notes\x18\x02 \x03(\x0b\x32\x14.noughts.v1.GameNote\"8\n\x08GameNote\x12\x1e\n\x04side\x18\x01 \x01(\x0e\x32\x10.noughts.v1.Side\x12\x0c\n\x04text\x18\x02 \x01(\t\"\xa5\x02\n\x10ListGamesRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x10\n\x08opponent\x18\x04 \x01(\t\x12\x12\n\ntournament\x18\x05 \x01(\t\x12\x13\n\x0b\x66\x61ults_only\x18\x06 \x01(\x08\x12\"\n\x06result\x18\x07 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x08 \x01(\x0e\x32\x17.noughts.v1.Termination\x12\r\n\x05\x65ntry\x18\t \x01(\t\x12\x10\n\x03won\x18\n \x01(\x08H\x00\x88\x01\x01\x12\r\n\x05\x61\x66ter\x18\x0b \x01(\x04\x12\x15\n\rwith_comments\x18\x0c \x01(\x08\x42\x06\n\x04_won\"M\n\x11ListGamesResponse\x12\x1f\n\x05games\x18\x01 \x03(\x0b\x32\x10.noughts.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa8\x01\n\x06Puzzle\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05moves\x18\x03 \x03(\r\x12\x10\n\x08position\x18\x04 \x01(\t\x12\x0c\n\x04line\x18\x05 \x03(\r\x12\x14\n\x0cmoves_to_win\x18\x06 \x01(\r\x12\r\n\x05\x65xact\x18\x07 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x08 \x01(\t\x12\x13\n\x06played\x18\t \x01(\rH\x00\x88\x01\x01\x42\t\n\x07_played\"b\n\x12ListPuzzlesRequest\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x14\n\x0cmoves_to_win\x18\x02 \x01(\r\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\x8d\x01\n\x13ListPuzzlesResponse\x12#\n\x07puzzles\x18\x01 \x03(\x0b\x32\x12.noughts.v1.Puzzle\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\'\n\x06\x63ounts\x18\x03 \x03(\x0b\x32\x17.noughts.v1.PuzzleCount\x12\x0f\n\x07waiting\x18\x04 \x01(\x04\"E\n\x0bPuzzleCount\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x14\n\x0cmoves_to_win\x18\x02 \x01(\r\x12\x0f\n\x07puzzles\x18\x03 \x01(\r2\xeb\x01\n\x0bGameService\x12\x42\n\x07GetGame\x12\x1a.noughts.v1.GetGameRequest\x1a\x1b.noughts.v1.GetGameResponse\x12H\n\tListGames\x12\x1c.noughts.v1.ListGamesRequest\x1a\x1d.noughts.v1.ListGamesResponse\x12N\n\x0bListPuzzles\x12\x1e.noughts.v1.ListPuzzlesRequest\x1a\x1f.noughts.v1.ListPuzzlesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,35 +40,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GAME_THOUGHTSENTRY']._loaded_options = None
   _globals['_GAME_THOUGHTSENTRY']._serialized_options = b'8\001'
   _globals['_GAME']._serialized_start=108
-  _globals['_GAME']._serialized_end=1048
-  _globals['_GAME_SCORESENTRY']._serialized_start=869
-  _globals['_GAME_SCORESENTRY']._serialized_end=914
-  _globals['_GAME_COMMENTSENTRY']._serialized_start=916
-  _globals['_GAME_COMMENTSENTRY']._serialized_end=963
-  _globals['_GAME_THOUGHTSENTRY']._serialized_start=965
-  _globals['_GAME_THOUGHTSENTRY']._serialized_end=1033
-  _globals['_ALLOWANCE']._serialized_start=1050
-  _globals['_ALLOWANCE']._serialized_end=1100
-  _globals['_AGREEMENT']._serialized_start=1102
-  _globals['_AGREEMENT']._serialized_end=1159
-  _globals['_GETGAMEREQUEST']._serialized_start=1161
-  _globals['_GETGAMEREQUEST']._serialized_end=1191
-  _globals['_GETGAMERESPONSE']._serialized_start=1193
-  _globals['_GETGAMERESPONSE']._serialized_end=1279
-  _globals['_GAMENOTE']._serialized_start=1281
-  _globals['_GAMENOTE']._serialized_end=1337
-  _globals['_LISTGAMESREQUEST']._serialized_start=1340
-  _globals['_LISTGAMESREQUEST']._serialized_end=1633
-  _globals['_LISTGAMESRESPONSE']._serialized_start=1635
-  _globals['_LISTGAMESRESPONSE']._serialized_end=1712
-  _globals['_PUZZLE']._serialized_start=1715
-  _globals['_PUZZLE']._serialized_end=1883
-  _globals['_LISTPUZZLESREQUEST']._serialized_start=1885
-  _globals['_LISTPUZZLESREQUEST']._serialized_end=1983
-  _globals['_LISTPUZZLESRESPONSE']._serialized_start=1986
-  _globals['_LISTPUZZLESRESPONSE']._serialized_end=2127
-  _globals['_PUZZLECOUNT']._serialized_start=2129
-  _globals['_PUZZLECOUNT']._serialized_end=2198
-  _globals['_GAMESERVICE']._serialized_start=2201
-  _globals['_GAMESERVICE']._serialized_end=2436
+  _globals['_GAME']._serialized_end=1070
+  _globals['_GAME_SCORESENTRY']._serialized_start=891
+  _globals['_GAME_SCORESENTRY']._serialized_end=936
+  _globals['_GAME_COMMENTSENTRY']._serialized_start=938
+  _globals['_GAME_COMMENTSENTRY']._serialized_end=985
+  _globals['_GAME_THOUGHTSENTRY']._serialized_start=987
+  _globals['_GAME_THOUGHTSENTRY']._serialized_end=1055
+  _globals['_ALLOWANCE']._serialized_start=1072
+  _globals['_ALLOWANCE']._serialized_end=1122
+  _globals['_AGREEMENT']._serialized_start=1124
+  _globals['_AGREEMENT']._serialized_end=1181
+  _globals['_GETGAMEREQUEST']._serialized_start=1183
+  _globals['_GETGAMEREQUEST']._serialized_end=1213
+  _globals['_GETGAMERESPONSE']._serialized_start=1215
+  _globals['_GETGAMERESPONSE']._serialized_end=1301
+  _globals['_GAMENOTE']._serialized_start=1303
+  _globals['_GAMENOTE']._serialized_end=1359
+  _globals['_LISTGAMESREQUEST']._serialized_start=1362
+  _globals['_LISTGAMESREQUEST']._serialized_end=1655
+  _globals['_LISTGAMESRESPONSE']._serialized_start=1657
+  _globals['_LISTGAMESRESPONSE']._serialized_end=1734
+  _globals['_PUZZLE']._serialized_start=1737
+  _globals['_PUZZLE']._serialized_end=1905
+  _globals['_LISTPUZZLESREQUEST']._serialized_start=1907
+  _globals['_LISTPUZZLESREQUEST']._serialized_end=2005
+  _globals['_LISTPUZZLESRESPONSE']._serialized_start=2008
+  _globals['_LISTPUZZLESRESPONSE']._serialized_end=2149
+  _globals['_PUZZLECOUNT']._serialized_start=2151
+  _globals['_PUZZLECOUNT']._serialized_end=2220
+  _globals['_GAMESERVICE']._serialized_start=2223
+  _globals['_GAMESERVICE']._serialized_end=2458
 # @@protoc_insertion_point(module_scope)

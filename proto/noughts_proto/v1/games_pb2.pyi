@@ -102,6 +102,7 @@ class Game(_message.Message):
     FIRST_TIME_FIELD_NUMBER: _builtins.int
     SECOND_TIME_FIELD_NUMBER: _builtins.int
     FAULT_FIELD_NUMBER: _builtins.int
+    ADJUDICATION_FIELD_NUMBER: _builtins.int
     AGREEMENT_FIELD_NUMBER: _builtins.int
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
@@ -131,6 +132,10 @@ class Game(_message.Message):
     fault: _builtins.str
     """The fault by which the loser lost, if it is known: a phrase whose subject is the bot, such as `placed a stone on h8
     (cell 112), which is occupied`. Cells are named by column (a, b, ...) and row (1 at the bottom).
+    """
+    adjudication: _builtins.str
+    """Why the game was adjudicated, if a rule of its tournament did it: a clause such as `both reported -10 to 10 at the
+    last 5 moves of each`.
     """
     opening_plies: _builtins.int
     """The number of moves on the board when the game began; their times are 0."""
@@ -207,6 +212,7 @@ class Game(_message.Message):
         first_time: _types_pb2.TimeControl | None = ...,
         second_time: _types_pb2.TimeControl | None = ...,
         fault: _builtins.str = ...,
+        adjudication: _builtins.str = ...,
         agreement: Global___Agreement | None = ...,
         opening_plies: _builtins.int = ...,
         scores: _abc.Mapping[_builtins.int, _builtins.float] | None = ...,
@@ -218,7 +224,7 @@ class Game(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "adjudication", b"adjudication", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

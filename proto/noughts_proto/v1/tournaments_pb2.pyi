@@ -254,6 +254,9 @@ class Tournament(_message.Message):
     OWN_TIMES_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
     DRAW_AFTER_FIELD_NUMBER: _builtins.int
+    RESIGN_FIELD_NUMBER: _builtins.int
+    DRAW_FIELD_NUMBER: _builtins.int
+    ADJUDICATE_FIELD_NUMBER: _builtins.int
     FUEL_FIELD_NUMBER: _builtins.int
     MARGIN_MS_FIELD_NUMBER: _builtins.int
     FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
@@ -327,6 +330,17 @@ class Tournament(_message.Message):
     """Rounds of a Swiss; 0 means log2 of the entries, rounded up."""
     draw_after: _builtins.int
     """After this number of plies a game is adjudicated as a draw; 0: never."""
+    resign: _builtins.str
+    """When a side loses by its scores: `moves=N,score=S`, optionally with `,twosided`. It loses if the scores of its last N
+    moves are all -S or less, with `twosided` only if those of its opponent are all S or more. A move without a score
+    is neither. A tournament with this rule, or with the next one, has `keep_scores`. Empty: never.
+    """
+    draw: _builtins.str
+    """When a game is a draw by the scores: `moves=N,score=S`, optionally with `,after=P`. It is a draw if the scores of the
+    last N moves of both sides are all from -S to S, from ply P on. Empty: never.
+    """
+    adjudicate: _builtins.str
+    """`exact`: a game ends as soon as the judge has proven the value of its position. Empty: never."""
     fuel: _builtins.int
     """The fuel of each move of a WebAssembly module, at most 10^15; 0: the usual one. A tournament with fuel has no clocks,
     and no submitted bots of another kind, because their moves depend on the machine.
@@ -462,6 +476,9 @@ class Tournament(_message.Message):
         own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
         rounds: _builtins.int = ...,
         draw_after: _builtins.int = ...,
+        resign: _builtins.str = ...,
+        draw: _builtins.str = ...,
+        adjudicate: _builtins.str = ...,
         fuel: _builtins.int = ...,
         margin_ms: _builtins.int = ...,
         forfeit_after: _builtins.int = ...,
@@ -479,7 +496,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

@@ -1,5 +1,11 @@
 """The rules of the games: pure, immutable, standard library only. The project has no other rules."""
 
+from noughts_referee.rules.adjudication import EXACT as EXACT
+from noughts_referee.rules.adjudication import NO_ADJUDICATION as NO_ADJUDICATION
+from noughts_referee.rules.adjudication import Adjudication as Adjudication
+from noughts_referee.rules.adjudication import DrawRule as DrawRule
+from noughts_referee.rules.adjudication import ResignRule as ResignRule
+from noughts_referee.rules.adjudication import proven_outcome as proven_outcome
 from noughts_referee.rules.agreement import Choice as Choice
 from noughts_referee.rules.agreement import OpeningChoice as OpeningChoice
 from noughts_referee.rules.agreement import Put as Put

@@ -19,7 +19,9 @@ _REFUSAL_HINTS = {
 
 _OPTIONS = {
     "name": "NAME",
+    "adjudicate": "--adjudicate",
     "anchors": "--anchor",
+    "draw": "--draw",
     "draw_after": "--draw-after",
     "games_per_pair": "--games",
     "join_from": "--join-from",
@@ -28,6 +30,7 @@ _OPTIONS = {
     "margin_ms": "--margin",
     "openings": "--openings",
     "own_times": "--time-of",
+    "resign": "--resign",
     "rounds": "--rounds",
     "scopes": "--scope",
     "start_at": "--start-at",

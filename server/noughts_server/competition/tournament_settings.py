@@ -1,10 +1,11 @@
 """The settings that an organiser chooses for a tournament."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple, cast
 
 from noughts_referee.clock import TimeControl
+from noughts_referee.rules import EXACT, Adjudication, DrawRule, InvalidInput, ResignRule
 from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.openings.settings import Openings
@@ -44,6 +45,12 @@ class TournamentSettings:
     """The rounds of a Swiss or Danish tournament; 0 means log2 of the entries, rounded up."""
     draw_after: int = field(default=0, metadata=_option(100_000))
     """A game is adjudicated a draw after this many plies; 0 means never."""
+    resign: str = field(default="", metadata=_option(100))
+    """The rule by which a side loses by its scores, as `ResignRule.parse` reads it; empty means none."""
+    draw: str = field(default="", metadata=_option(100))
+    """The rule by which a game is a draw by the scores, as `DrawRule.parse` reads it; empty means none."""
+    adjudicate: str = field(default="", metadata=_option(20))
+    """`exact` if a game ends as soon as its value is proven; empty means never."""
     fuel: int = field(default=0, metadata=_option(10**15))
     """The fuel of each move of a WebAssembly bot; 0 means the default."""
     margin_ms: int = field(default=0, metadata=_option(60_000))
@@ -51,7 +58,7 @@ class TournamentSettings:
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators of games with clocks see the bots' scores during the game; otherwise only after its end."""
     keep_scores: bool = field(default=False, metadata=_option())
-    """Whether the scores and comments that bots report are stored with the games."""
+    """Whether the scores and comments that bots report are stored with the games; always with `resign` or `draw`."""
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
     """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())
@@ -68,6 +75,11 @@ class TournamentSettings:
     """The openings; both games of a pairing have the same one."""
     title: str = ""
     """The displayed name; can be empty."""
+
+    def __post_init__(self) -> None:
+        # Without the scores, nobody could check why a game was adjudicated, and a resumed game would not know them.
+        if self.resign or self.draw:
+            object.__setattr__(self, "keep_scores", True)
 
     @property
     def is_paced(self) -> bool:
@@ -90,6 +102,31 @@ class TournamentSettings:
             raise FormatError("fuel", self.fuel, "0", f"the clock {clock} depends on the machine")
 
     @property
+    def adjudication(self) -> Adjudication:
+        """Return the rules by which games end early. Raises InvalidInput."""
+        return Adjudication(
+            resign=ResignRule.parse(self.resign) if self.resign else None,
+            draw=DrawRule.parse(self.draw) if self.draw else None,
+            draw_after=self.draw_after,
+            exact=self.adjudicate == EXACT,
+        )
+
+    def check_adjudication(self) -> None:
+        """Raise FormatError for an invalid rule of adjudication."""
+        rules: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+            ("resign", self.resign, ResignRule.parse),
+            ("draw", self.draw, DrawRule.parse),
+        )
+        for setting, text, parse in rules:
+            try:
+                _ = text and parse(text)
+            except InvalidInput as error:
+                raise FormatError(setting, repr(text), error.expected, str(error)) from error
+        if self.adjudicate not in ("", EXACT):
+            got = repr(self.adjudicate)
+            raise FormatError("adjudicate", got, EXACT, f"got {got}, expected {EXACT}")
+
+    @property
     def has_journal(self) -> bool:
         """Return whether the store keeps a journal of some games while they are live; see `TimeControl.long`."""
         return any(time.long for time in (self.time, *self.own_times.values()))
@@ -100,6 +137,9 @@ class TournamentSettings:
         return {
             "rounds": self.rounds,
             "draw_after": self.draw_after,
+            "resign": self.resign,
+            "draw": self.draw,
+            "adjudicate": self.adjudicate,
             "fuel": self.fuel,
             "margin_ms": self.margin_ms,
             "live_scores": self.live_scores,

@@ -27,6 +27,7 @@ def game_message(game: StoredGame) -> pb.Game:
         first_time=time_control_message(game.first_time),
         second_time=time_control_message(game.second_time),
         fault=game.fault,
+        adjudication=game.adjudication,
         agreement=None if game.agreement is None else _agreement_message(game.agreement),
         opening_plies=game.opening_plies,
         scores=game.scores,

@@ -26,7 +26,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 PARQUET = ".parquet"
 FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
-"""Formats with results only."""
+"""Formats with results only. Games in PGN files of ours have moves if bots reported scores."""
 WITH_TOURNAMENTS = (".jsonl", ".sgf", PARQUET)
 """Formats whose last game can have the facts of the tournament: byes, withdrawals and a bracket."""
 _READERS = {".jsonl": read_json_lines, ".pgn": read_pgn, ".csv": read_csv}

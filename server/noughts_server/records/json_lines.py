@@ -23,6 +23,7 @@ LINE_KEYS = (
     "first_time",
     "second_time",
     "fault",
+    "adjudication",
     "times_ms",
     "margins_ms",
     "late_moves",

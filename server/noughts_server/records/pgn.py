@@ -1,7 +1,7 @@
-"""Results as the tags of PGN games, for Ordo, BayesElo and other programs. Moves are neither written nor read.
+"""Results as the tags of PGN games, for Ordo, BayesElo and other programs.
 
 Games with scores or reports of searches also have their moves, with comments as engine managers write them:
-`1. h8 {+0.35/12 1.2s} i9 {-0.20/10 0.5s}`.
+`1. h8 {+0.35/12 1.2s} i9 {-0.20/10 0.5s}`. Other moves are neither written nor read.
 
 White is the first mover, so White's advantage in those programs is the first-move advantage. Source of the format: the
 PGN specification of 1994, section 8. The reader also accepts deviations that programs write: names with unescaped
@@ -11,9 +11,9 @@ the moves. In files of c-gomoku-cli, which the reader recognises, Black is the f
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from noughts_referee.rules import Thought, cell_name
+from noughts_referee.rules import Thought, cell_name, read_cell
 from noughts_server.core.plain_text import without_controls
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
@@ -23,13 +23,18 @@ from noughts_server.records.recorded_game import (
     check_listed,
     listed_game,
     result_of,
+    score_column,
+    thoughts_by_ply,
     variant_of,
 )
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line, round_of
 
 _REQUIRED = ("White", "Black", "Result")
 _ROSTER = ("Event", "Site", "Date", "Round")
-_KNOWN = {name.lower(): name for name in (*_REQUIRED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination")}
+_KNOWN = {
+    name.lower(): name
+    for name in (*_REQUIRED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination", "TerminationDetails")
+}
 _NAME = r'\[\s*([^\s"\[\]]+?):?\s*'
 _TAG = re.compile(rf'{_NAME}"((?:[^"\\]++|\\.)*+)"\s*\]\s*')
 _TAG_WITH_QUOTES = re.compile(rf'{_NAME}"(.*)"\s*\]\s*$')
@@ -39,6 +44,11 @@ _MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^
 """Marks among the moves: the beginning of a comment, the beginning and end of a variation, and results."""
 _COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
+_LONGEST_MOVES = 100_000
+"""Characters of the moves of a game. With comments of ours, those of the largest board are shorter."""
+_TOKEN = re.compile(r"\s*(?:[0-9]{1,4}\.|\{([^{}]*)\}|([^\s{}]+))")
+_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,10})?(?:e[-+][0-9]{1,2})?"
+_JUDGEMENT = re.compile(rf"(?P<score>[-+]{_NUMBER})?/(?P<depth>[0-9]{{1,5}})(?: (?P<seconds>{_NUMBER})s)?")
 _SWAPPED = {"1-0": "0-1", "0-1": "1-0"}
 _C_GOMOKU_CLI_ENDING = re.compile(
     r"(?:Black|White) win by (?:five connection|opponent illegal move|adjudication|time forfeit|opponent crash)"
@@ -66,6 +76,7 @@ def pgn_text(record: RecordedGame) -> str:
         "Result": record.result,
         "Variant": without_controls(one_line(record.variant)),
         "Termination": without_controls(one_line(record.termination)),
+        "TerminationDetails": without_controls(one_line(record.adjudication)),
         "PlyCount": str(len(record.moves)),
     }
     lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value]
@@ -99,6 +110,11 @@ def _judged_moves(record: RecordedGame) -> list[str]:
 def _hundredths(score: float) -> str:
     """Return a score as engine managers write it: engines use about 100 for a small advantage, chess programs 1."""
     return f"{score / 100:+.8g}" if score % 1 else f"{score / 100:+.2f}"
+
+
+def _units(text: str) -> float:
+    """Return the score that `_hundredths` has written."""
+    return float(f"{float(text) * 100:.8g}")
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[PlacedGame]:
@@ -152,6 +168,10 @@ class _Game:
     """The number of unfinished variations, one inside the other."""
     error: RecordError | None = None
     """The first error."""
+    text: list[str] = field(default_factory=list)
+    """The lines after the tags."""
+    characters: int = 0
+    """Their length; longer texts are cut."""
 
     def is_before(self, tag: str) -> bool:
         """Return whether this game ends before a tag of this name."""
@@ -164,6 +184,9 @@ class _Game:
 
     def read(self, number: int, text: str) -> None:
         """Read a line, or the rest of a line after its tags."""
+        if self.characters <= _LONGEST_MOVES:
+            self.text.append(text)
+            self.characters += len(text)
         if not self.comment_from:
             if text.startswith("%"):
                 return
@@ -256,11 +279,13 @@ class _Game:
             ending = match.group()
         dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
         more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
+        if details := one_line(tags.get("TerminationDetails", "")):
+            more = {**more, "adjudication": details}
         first = "White"
         second = "Black"
         if list(tags).index("Black") < list(tags).index("White") and _C_GOMOKU_CLI_ENDING.fullmatch(ending):
             first, second, result = second, first, _SWAPPED.get(result, result)
-        return listed_game(
+        record = listed_game(
             tags[first],
             tags[second],
             result,
@@ -268,6 +293,33 @@ class _Game:
             termination=termination_of(ending, result),
             more=more,
         )
+        return self._with_moves(record) if tags.get("PlyCount", "0") != "0" else record
+
+    def _with_moves(self, record: RecordedGame) -> RecordedGame:
+        """Return the game with its moves and what bots thought of them, if the text has them as `pgn_text` does."""
+        try:
+            variant = variant_of(record.variant)
+        except RecordError:
+            return record
+        moves: list[int] = []
+        judgements: dict[int, re.Match[str]] = {}
+        for comment, word in _TOKEN.findall("".join(self.text)):
+            if comment:
+                if match := _JUDGEMENT.fullmatch(comment):
+                    judgements[len(moves) - 1] = match
+            elif word and result_of(word) not in RESULTS:
+                cell = read_cell(variant, word)
+                if cell is None or cell in moves:
+                    return record
+                moves.append(cell)
+        if self.tags["PlyCount"] != str(len(moves)) or not judgements:
+            return record
+        scores = {ply: _units(match["score"]) for ply, match in judgements.items() if match["score"]}
+        thoughts = {ply: Thought(depth=int(match["depth"])) for ply, match in judgements.items()}
+        times = {ply: round(float(match["seconds"]) * 1000, 3) for ply, match in judgements.items() if match["seconds"]}
+        more = {**record.more, **score_column(scores, len(moves)), **thoughts_by_ply(thoughts)}
+        times_ms = tuple(times.get(ply, 0.0) for ply in range(len(moves))) if times else ()
+        return replace(record, moves=tuple(moves), times_ms=times_ms, more=more)
 
     def _result(self) -> str:
         """Return the result in the tag, or the result after the moves if the tag has none. Raises RecordError."""

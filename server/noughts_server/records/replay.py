@@ -47,13 +47,13 @@ class Finding(NamedTuple):
 
 
 def check_games(games: Iterable[PlacedGame], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
-    """Yield the errors of each game in turn. Without moves, only the players and the seeds are checked."""
+    """Yield the errors of each game in turn. Of games without moves, only players and seeds are checked."""
     seen: set[int] = set()
     for line, game, file in games:
         if isinstance(game, RecordError):
             errors = [f"{game}. Fix: {game.fix}" if game.fix else str(game)]
         else:
-            errors = record_errors(game) if with_moves else []
+            errors = record_errors(game) if with_moves or game.moves else []
             if game.first and game.first == game.second:
                 errors.append(f"players: got {game.first!r} against itself, expected two")
             if game.seed is not None and len(seen) < MOST_REMEMBERED:
@@ -84,6 +84,8 @@ def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
         more |= margin_columns(game.margins_us, game.late_moves)
     more |= score_column(game.scores, len(game.moves))
     more |= comments_by_ply(game.comments) | thoughts_by_ply(game.thoughts, times=times)
+    if game.adjudication:
+        more["adjudication"] = game.adjudication
     if game.round:
         more["round"] = game.round
     if game.tournament:

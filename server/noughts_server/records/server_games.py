@@ -31,6 +31,8 @@ def recorded_game(game: games_pb2.Game) -> RecordedGame:
         more |= _margins(game)
     more |= score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
     more |= thoughts_by_ply({ply: read_thought(message) for ply, message in game.thoughts.items()})
+    if game.adjudication:
+        more["adjudication"] = game.adjudication
     if game.round:
         more["round"] = game.round
     return RecordedGame(

@@ -177,6 +177,7 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             second_time=facts.get(_CLOCKS[second], ""),
             fault=facts.get("fault", ""),
             more=_agreement(facts)
+            | ({"adjudication": facts["adjudication"]} if "adjudication" in facts else {})
             | _tournament(facts)
             | score_column(scores, len(moves))
             | comments_by_ply(comments)
@@ -295,6 +296,7 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         _CLOCKS["B"]: record.first_time,
         _CLOCKS["W"]: record.second_time,
         "fault": record.fault,
+        "adjudication": record.adjudication,
     }
     agreement = record.more.get("opening")
     if isinstance(agreement, dict) and {"rule", "opener", "stones"} <= agreement.keys():

@@ -153,6 +153,7 @@ def _check_format(settings: TournamentSettings) -> None:
     try:
         settings.schedule.check(settings)
         settings.check_fuel()
+        settings.check_adjudication()
     except FormatError as error:
         raise InvalidArgument.of(f"tournament.{error.setting}", error.got, error.expected) from error
 

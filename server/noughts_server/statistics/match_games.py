@@ -47,19 +47,23 @@ _POINTS: dict[int, tuple[float | None, float | None]] = {
 }
 
 
-def match_game(result: int, termination: int, side: int, moves: bytes, opening: bytes) -> MatchGame:
+def match_game(
+    result: int, termination: int, side: int, moves: bytes, opening: bytes, fault: str | None = None
+) -> MatchGame:
     """Return a stored game as it counts for the player on a side, 0 or 1; `opening` has the first of the moves.
 
-    A game that ended by a fault is never a repetition, because a crash or a late move would not happen again alike.
+    An adjudicated game with a fault was lost by a withdrawal; one without was ended by a rule, and counts. A game that
+    ended by a fault is never a repetition, because a crash or a late move would not happen again alike.
     """
-    if termination == Termination.ADJUDICATED and (result != Result.DRAW or not moves):
+    if termination == Termination.ADJUDICATED and (fault or not moves):
         return WALKOVER
     return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
 
 
 def counted_game(game: FinishedGame, variant: str, base: int | None) -> MatchGame:
     """Return a stored game as it counts for the opponent of the entry `base`."""
-    return match_game(game.result, game.termination, game.first == base, game.moves, opening_of(game, variant))
+    opening = opening_of(game, variant)
+    return match_game(game.result, game.termination, game.first == base, game.moves, opening, game.fault)
 
 
 def opening_of(game: FinishedGame, variant: str) -> bytes:

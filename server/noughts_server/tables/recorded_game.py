@@ -90,6 +90,12 @@ class RecordedGame:
         return str(value) if type(value) in (int, str) else ""
 
     @property
+    def adjudication(self) -> str:
+        """Return why the game was adjudicated, as a clause; empty if it was not, or if that is unknown."""
+        value = self.more.get("adjudication")
+        return value if isinstance(value, str) else ""
+
+    @property
     def late_moves(self) -> tuple[int, int]:
         """Return how many moves of each side needed the time margin; 0 if that is unknown."""
         match self.more.get("late_moves"):

@@ -36,6 +36,7 @@ class Game:
     loser: int | None = 1
     agreement: Agreement | None = None
     opening_plies: int = 0
+    adjudication: str = ""
     scores: dict[int, float] = field(default_factory=dict)
     comments: dict[int, str] = field(default_factory=dict)
     thoughts: dict[int, Thought] = field(default_factory=dict)

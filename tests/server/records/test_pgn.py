@@ -183,10 +183,34 @@ def test_a_game_with_scores_has_its_moves_with_what_bots_thought() -> None:
     assert text.endswith("\n\n1. h8 {+0.35/12} h9 {-0.205/0 1.2s}\n2. i8\n*\n\n")
     (placed,) = read_pgn(text.splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
-    assert (placed.game.first, placed.game.result, placed.game.moves) == ("ada", "*", ())
+    kept = {"scores": [35, -20.5, None], "thoughts": {"0": {"depth": 12}}}
+    assert placed.game == replace(record, times_ms=(0, 1200, 0), more=kept)
     assert "h8" not in pgn_text(replace(record, more={}))
 
 
 def test_a_game_of_an_unknown_variant_with_scores_has_only_tags() -> None:
     record = RecordedGame("foreign", "ada", "bob", "1-0", (4, 0), more={"scores": [1, 2]})
     assert pgn_text(record).endswith('[PlyCount "2"]\n\n1-0\n\n')
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "1. h8 {+0.35/12} h9 {stalls}\n2. i8 *",  # three moves, as the tag says
+        "1. h8 {+0.35/12} (1. a1) h9 2. i8 *",
+        "1. h8 {+1e99/12 .5.s} h9 2. i8 *",
+    ],
+)
+def test_comments_of_other_programs_do_not_stop_a_game(moves: str) -> None:
+    tags = '[White "ada"]\n[Black "bob"]\n[Result "*"]\n[Variant "gomoku"]\n[PlyCount "3"]\n\n'
+    (placed,) = read_pgn(f"{tags}{moves}\n".splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.result == "*"
+
+
+@pytest.mark.parametrize("moves", ["1. h8 {+0.35/12} h8 2. i8", "1. h8 {+0.35/12} h9", "1. e4 {+0.35/12} Nf6 2. d4"])
+def test_moves_that_cannot_be_those_of_the_game_are_not_read(moves: str) -> None:
+    tags = '[White "ada"]\n[Black "bob"]\n[Result "*"]\n[Variant "gomoku"]\n[PlyCount "3"]\n\n'
+    (placed,) = read_pgn(f"{tags}{moves} *\n".splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.moves, placed.game.scores) == ((), [])

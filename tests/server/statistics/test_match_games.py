@@ -36,10 +36,12 @@ def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
 
 def test_games_lost_by_a_withdrawal_do_not_count() -> None:
     walkovers = [
-        match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"")
+        match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"", "was withdrawn")
         for side, moves in enumerate((b"", b"1"))
     ]
     drawn_game = match_game(Result.DRAW, Termination.ADJUDICATED, 0, b"1", b"")
+    resigned_game = match_game(Result.FIRST_WINS, Termination.ADJUDICATED, 0, b"1", b"")
+    assert resigned_game.points == 1
     assert walkovers == [WALKOVER, WALKOVER]
     assert statistics_of([drawn_game, drawn_game, *walkovers * 9]) == statistics_of([drawn_game, drawn_game])
 

@@ -126,7 +126,7 @@ async def test_a_withdrawn_candidate_is_out_without_a_decision(arena: Arena) -> 
         games = await scheduled_games(arena, tournament, WINS_OF_TEN)
         await arena.commit(
             [
-                game._replace(result=Result.FIRST_WINS, termination=Termination.ADJUDICATED)
+                game._replace(result=Result.FIRST_WINS, termination=Termination.ADJUDICATED, fault="was withdrawn")
                 if 2 in (game.first, game.second)
                 else game
                 for game in games

@@ -143,7 +143,10 @@ async def test_a_match_without_a_test_plays_all_games(arena: Arena) -> None:
 
 async def test_games_lost_by_a_withdrawal_end_the_match_without_a_verdict(arena: Arena) -> None:
     games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
-    conceded = [game._replace(result=Result.SECOND_WINS, termination=Termination.ADJUDICATED) for game in games[13:]]
+    conceded = [
+        game._replace(result=Result.SECOND_WINS, termination=Termination.ADJUDICATED, fault="was withdrawn")
+        for game in games[13:]
+    ]
     await arena.commit(games[:13] + conceded)
     ended = await get_cup(arena)
     assert (ended.state, ended.games_total) == (TournamentState.FINISHED, 14)

@@ -36,7 +36,8 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
         "schedule": "round_robin",
         "games_per_pair": "1",
         "rated": "on",
-        **({"keep_scores": "on"} if keep else {}),
+        # A rule on scores keeps them, too.
+        **({"draw": "moves=99,score=0", "adjudicate": ""} if keep else {}),
     }
     assert site.post("/organise", fields, cookie=cookie).status == 303
     with in_other_thread(bots_online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):

@@ -171,6 +171,12 @@ def _more_settings(tournament: pb.Tournament) -> str:
         parts.append(printing.count(tournament.rounds, "round"))
     if tournament.draw_after:
         parts.append(f"a draw after {printing.count(tournament.draw_after, 'ply', 'plies')}")
+    if tournament.resign:
+        parts.append(f"a loss by scores: {tournament.resign}")
+    if tournament.draw:
+        parts.append(f"a draw by scores: {tournament.draw}")
+    if tournament.adjudicate:
+        parts.append("a proven game ends")
     if tournament.forfeit_after:
         parts.append(f"a bot is withdrawn after {printing.count(tournament.forfeit_after, 'fault')}")
     return ", ".join(parts)
@@ -275,6 +281,9 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
         "games_per_pair": tournament.games_per_pair,
         "rounds": tournament.rounds,
         "draw_after": tournament.draw_after,
+        "resign": tournament.resign,
+        "draw": tournament.draw,
+        "adjudicate": tournament.adjudicate,
         "fuel": tournament.fuel,
         "margin_ms": tournament.margin_ms,
         "live_scores": tournament.live_scores,

@@ -45,6 +45,33 @@ DrawAfterOption = Annotated[
         rich_help_panel="Game",
     ),
 ]
+ResignOption = Annotated[
+    str | None,
+    Option(
+        "--resign",
+        metavar="RULE",
+        help="Scores at which a bot loses, e.g. `moves=3,score=600,twosided`",
+        rich_help_panel="Game",
+    ),
+]
+DrawOption = Annotated[
+    str | None,
+    Option(
+        "--draw",
+        metavar="RULE",
+        help="Scores of both at which a game is a draw, e.g. `moves=5,score=10,after=30`",
+        rich_help_panel="Game",
+    ),
+]
+AdjudicateOption = Annotated[
+    str | None,
+    Option(
+        "--adjudicate",
+        metavar="HOW",
+        help="`exact`: end a game as soon as its value is proven",
+        rich_help_panel="Game",
+    ),
+]
 FuelOption = Annotated[
     int | None,
     Option(
@@ -95,6 +122,13 @@ def read_sprt(text: str, *, complete: bool = True) -> Sprt:
     """Return the test that `Sprt.parse` reads. Raises UsageProblem."""
     with problems_with(f"--sprt {text!r}", SprtError):
         return Sprt.parse(text, complete=complete)
+
+
+def read_rule(option: str, text: str | None) -> str:
+    """Return the text of a rule by which games end early; empty without the option. Raises UsageProblem."""
+    if text == "":
+        raise UsageProblem(f"{option}: got '', expected a rule")
+    return text or ""
 
 
 def read_schedule(text: str, **options: Any) -> TournamentFormat:

@@ -8,11 +8,15 @@ from typer import Option
 
 from noughts_referee.clock import TimeControl
 from noughts_server.cli.options.formats import (
+    AdjudicateOption,
     DrawAfterOption,
+    DrawOption,
     ForfeitAfterOption,
     FuelOption,
+    ResignOption,
     RoundsOption,
     ScheduleOption,
+    read_rule,
     read_schedule,
     read_sprt,
     usage_problems,
@@ -76,6 +80,9 @@ class GameOptions:
         ),
     ] = None
     draw_after: DrawAfterOption = None
+    resign: ResignOption = None
+    draw: DrawOption = None
+    adjudicate: AdjudicateOption = None
     fuel: FuelOption = None
     forfeit_after: ForfeitAfterOption = None
 
@@ -87,6 +94,9 @@ class GameOptions:
             time=read_time(self.time),
             own_times=own_times,
             draw_after=self.draw_after or 0,
+            resign=read_rule("--resign", self.resign),
+            draw=read_rule("--draw", self.draw),
+            adjudicate=read_rule("--adjudicate", self.adjudicate),
             fuel=self.fuel or 0,
             forfeit_after=self.forfeit_after or 0,
             concurrency=self.concurrency,
@@ -95,6 +105,7 @@ class GameOptions:
         )
         with usage_problems():
             settings.check_fuel()
+            settings.check_adjudication()
         return settings
 
     def _format_settings(self) -> dict[str, Any]:

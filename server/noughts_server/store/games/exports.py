@@ -21,7 +21,14 @@ from noughts_referee.rules import (
 )
 from noughts_referee.work_units import unpack_allowances, unpack_moves, unpack_scores, unpack_times
 from noughts_server.store.engine.schema import TournamentState, entries, games
-from noughts_server.store.games.games import COMMENTED_ROWS_AT_ONCE, ROWS_AT_ONCE, Agreement, agreements, select_games
+from noughts_server.store.games.games import (
+    COMMENTED_ROWS_AT_ONCE,
+    ROWS_AT_ONCE,
+    Agreement,
+    adjudication_reason,
+    agreements,
+    select_games,
+)
 from noughts_server.store.games.standings import CrosstablePage, crosstable
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 from noughts_server.tables.about import About, time_text
@@ -46,6 +53,8 @@ class ExportedGame:
     second_time: str = ""
     fault: str = ""
     """Why the loser lost, as in `StoredGame`; never empty if the loser lost by one of `FAULTS`."""
+    adjudication: str = ""
+    """As in `StoredGame`."""
     agreement: Agreement | None = None
     opening_plies: int = 0
     """The number of moves that belong to the opening; their times are 0."""
@@ -89,6 +98,7 @@ def export(
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
     variant = parse_variant(settings.variant)
+    adjudication = settings.adjudication
     seed = settings.seed
     of_tournament = entries.c.tournament_id == tournament_id
     entry_rows = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
@@ -124,6 +134,7 @@ def export(
                 first_time=times[first],
                 second_time=times[second],
                 fault=row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
+                adjudication=adjudication_reason(adjudication, row, variant, first, second),
                 agreement=agreement_of(row, labels),
                 opening_plies=variant.given_plies(row.opening_plies),
                 scores=unpack_scores(row.scores),

@@ -26,7 +26,16 @@ from sqlalchemy import (
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.comments import MOST_PACKED_BYTES, unpack_comments
-from noughts_referee.rules import Result, Termination, Thought, Variant, game_seed, parse_variant, unpack_thoughts
+from noughts_referee.rules import (
+    Adjudication,
+    Result,
+    Termination,
+    Thought,
+    Variant,
+    game_seed,
+    parse_variant,
+    unpack_thoughts,
+)
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
@@ -143,6 +152,8 @@ class StoredGame:
     """When the game was stored, in milliseconds since 1970 in UTC."""
     fault: str
     """Why the loser lost through its own fault, if known: a phrase that follows "it"; else empty."""
+    adjudication: str
+    """Why a rule of the tournament adjudicated the game: a clause; else empty."""
     rating_seq: int | None
     """The position in the order of rated games; None if the game is not rated, or not yet."""
     agreement: Agreement | None = None
@@ -376,6 +387,7 @@ def _games_of_rows(
             players = entries_by_tournament[tournament.id]
             labels = {number: entry.label for number, entry in players.items()}
             agreement_of = agreements(connection, tournament)
+            adjudication = tournament.settings.adjudication
             for row in sorted(its_rows, key=attrgetter("ordinal")):
                 yield _game(
                     tournament,
@@ -384,6 +396,7 @@ def _games_of_rows(
                     second=players[row.second_entry],
                     row=row,
                     agreement=agreement_of(row, labels),
+                    adjudication=adjudication,
                 )
                 give_way()
 
@@ -411,6 +424,7 @@ def _game(
     second: _Entry,
     row: Row[Any],
     agreement: Agreement | None,
+    adjudication: Adjudication,
 ) -> StoredGame:
     rated = row.result != Result.VOID and first.bot_id != second.bot_id
     rated = rated and (tournament.own_rated or first.owner_id != second.owner_id)
@@ -433,6 +447,7 @@ def _game(
         second_time=tournament.settings.time_of(second.label),
         ended_at=row.ended_at,
         fault=row.fault or "",
+        adjudication=adjudication_reason(adjudication, row, variant, first.label, second.label),
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
         opening_plies=variant.given_plies(row.opening_plies),
@@ -443,6 +458,17 @@ def _game(
         round=row.round,
         clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
     )
+
+
+def adjudication_reason(adjudication: Adjudication, row: Row[Any], variant: Variant, first: str, second: str) -> str:
+    """Return why one of these rules adjudicated a stored game between entries with these labels; else empty.
+
+    A game that an entry lost because it was withdrawn has a fault.
+    """
+    if row.termination != Termination.ADJUDICATED or row.fault:
+        return ""
+    plies = len(unpack_moves(row.moves, variant.cells))
+    return adjudication.reason(Result(row.result), unpack_scores(row.scores), plies, (first, second))
 
 
 def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:

@@ -31,7 +31,7 @@ _RESULTS = (
     (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS, Result.VOID),
     (Result.SECOND_WINS, Result.DRAW, Result.FIRST_WINS, Result.VOID),
 )
-_COLUMNS = games.c.ordinal, games.c.result, games.c.termination, games.c.moves, games.c.opening_plies
+_COLUMNS = games.c.ordinal, games.c.result, games.c.termination, games.c.moves, games.c.opening_plies, games.c.fault
 _GAMES = select(*_COLUMNS, games.c.first_entry.label("first")).order_by(games.c.ordinal)
 
 

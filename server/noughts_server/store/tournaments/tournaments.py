@@ -416,7 +416,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         seed=settings.seed,
         live_scores=settings.live_scores,
         keep_scores=settings.keep_scores,
-        draw_after=settings.draw_after,
+        adjudication=settings.adjudication,
         fuel=settings.fuel,
         margin_ms=settings.margin_ms,
     )

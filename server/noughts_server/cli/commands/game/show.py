@@ -71,6 +71,8 @@ def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
         fault = record.lost_by(record.loser)
         sentence = f"{fault['bot']} at ply {fault['ply']}: it {record.fault}"
         console.print(printing.printable(sentence), soft_wrap=True, markup=False)
+    if game.adjudication:
+        console.print(printing.printable(f"adjudicated: {game.adjudication}"), soft_wrap=True, markup=False)
     print_board(console, game.variant, game.moves, game.winning_cells)
     if game.HasField("agreement"):
         agreement = game.agreement

@@ -57,17 +57,21 @@ def convert(
     with place.file(source) as file:
         source_format = format_of(file)
         target_format = format_of(target)
-        if source_format in WITHOUT_MOVES and target_format not in WITHOUT_MOVES:
-            message = (
-                f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet"
-            )
-            raise UsageProblem(message, "Convert to .csv or .pgn, or name the file that has the moves.")
+        needs_moves = source_format in WITHOUT_MOVES and target_format not in WITHOUT_MOVES
+        without_moves = UsageProblem(
+            f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet",
+            "Convert to .csv or .pgn, or name the file that has the moves.",
+        )
+        if needs_moves and source_format == ".csv":
+            raise without_moves
         count = 0
         loses_facts = False
         with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file, dialect=files.dialect):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
                     game = valid_game(source, placed)
+                    if needs_moves and not game.moves:  # PGN games of ours have moves if bots reported scores
+                        raise without_moves
                     write(game)
                 loses_facts = loses_facts or (target_format not in WITH_TOURNAMENTS and _has_more_than_games(game))
                 count += 1

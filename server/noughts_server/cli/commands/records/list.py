@@ -75,5 +75,5 @@ def list_games(
 
 def _row(number: int, game: RecordedGame, has_moves: bool) -> tuple[object, ...]:
     opening = cells_text(game.variant, game.opening[:_MOST_CELLS])
-    plies = len(game.moves) if has_moves else "-"
+    plies = len(game.moves) if has_moves or game.moves else "-"
     return number, game.first, game.second, game.result, game.termination or "-", plies, opening

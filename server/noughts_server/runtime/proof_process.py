@@ -1,0 +1,59 @@
+"""A process that proves the values of positions, for adjudication: reads them as lines of JSON, prints the values.
+
+It has the lowest priority, so that proofs do not delay games that do not wait for them.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+
+from noughts_bots.reference.analysis import Analyst
+from noughts_proto.interpreter import environment, python
+from noughts_referee.rules import Position, Variant, parse_variant
+
+COMMAND = python("-m", "noughts_server.runtime.proof_process")
+ENVIRONMENT = environment()
+EFFORT = 4_096
+"""The limit of the exact search of a position (see `Analyst`): about 0.1 s in Python."""
+NODES = 400
+"""The positions that `threats` visits for a position, if the exact search proves nothing: about 20 ms on 15x15."""
+_LOWEST_PRIORITY = 19
+_MOST_VARIANTS = 8
+
+
+def question(variant: str, moves: Sequence[int]) -> bytes:
+    """Return what the process reads for the position after these moves."""
+    return json.dumps([variant, moves]).encode() + b"\n"
+
+
+def answer(line: bytes) -> int | None:
+    """Return the value for the side to move: 1 win, 0 draw, -1 loss, None if it is not proven. Raises ValueError."""
+    value = json.loads(line)
+    if value not in (1, 0, -1, None):
+        raise ValueError(f"got the value {value!r}")
+    return None if value is None else int(value)
+
+
+def proven_value(variant: Variant, moves: Sequence[int]) -> int | None:
+    """Return the value of the position after these moves for the side to move; None if it is not proven."""
+    return _analyst(variant).proven_value(Position.after(variant, moves), EFFORT)
+
+
+@lru_cache(_MOST_VARIANTS)
+def _analyst(variant: Variant) -> Analyst:
+    return Analyst(variant, effort=EFFORT, nodes=NODES)
+
+
+def main() -> None:
+    if hasattr(os, "nice"):
+        os.nice(_LOWEST_PRIORITY)
+    for line in sys.stdin.buffer:
+        name, moves = json.loads(line)
+        sys.stdout.write(json.dumps(proven_value(parse_variant(name), moves)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The judge that proves positions: right on every position of small boards, and in the way of no game."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+
+import psutil
+import pytest
+
+from noughts_bots.reference.analysis import Analyst
+from noughts_bots.reference.exact import Solver
+from noughts_bots.reference.positions import positions
+from noughts_bots.reference.threats.effort import Effort
+from noughts_referee.game import JUDGE
+from noughts_referee.rules import Adjudication, Position, Variant, parse_variant
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.proof_process import EFFORT, proven_value
+from noughts_server.runtime.proofs import Proofs
+from tests.referee.referee_driver import RefereeDriver
+from tests.support.games import conditions, unit, verdict
+from tests.support.loopback import wait_until
+
+pytestmark = pytest.mark.processes
+
+
+def plain_value(variant: Variant) -> Callable[[int, int], int]:
+    """Return a function that plays every move to the end."""
+
+    @cache
+    def value(own: int, other: int) -> int:
+        best = -1
+        for cell in variant.free_cells(own | other):
+            outcome = variant.outcome(own | 1 << cell, other, cell, 0)
+            after = -value(other, own | 1 << cell) if outcome is None else int(outcome.winner == 0)
+            best = max(best, after)
+        return best
+
+    return value
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "mnk:3,3,2", "mnk:4,2,3"])
+def test_every_position_of_a_small_board_has_its_value(name: str) -> None:
+    variant = parse_variant(name)
+    analyst, value = Analyst(variant, effort=0, nodes=1), plain_value(variant)
+    for position in positions(variant):
+        assert analyst.proven_value(position, EFFORT) == value(position.own, position.opponent), position
+
+
+@pytest.mark.parametrize("name, free", [("connect4", 10), ("mnk:5,5,4", 9), ("mnk:4,4,4", 9), ("qubic", 7)])
+@pytest.mark.parametrize("effort", [EFFORT, 0])
+def test_a_value_on_a_larger_board_is_right_or_unknown(name: str, free: int, effort: int) -> None:
+    variant = parse_variant(name)
+    analyst, rng, proven = Analyst(variant, effort=0, nodes=400), random.Random(7), 0
+    for _ in range(60):
+        position = Position(variant)
+        while position.outcome() is None and position.ply < variant.cells - free:
+            quiet = [cell for cell in position.free if not variant.completes(position.own | 1 << cell, cell)]
+            position.play(rng.choice(quiet or position.free))
+        if position.outcome() is not None:
+            continue
+        value = analyst.proven_value(position, effort)
+        proven += value is not None
+        assert value in (None, Solver(variant, Effort(None)).result(position))
+    assert proven or name == "connect4"  # without effort, no solver knows columns
+
+
+def test_a_position_of_a_large_board_is_proven_only_if_it_is_won() -> None:
+    gomoku = parse_variant("gomoku")
+    three = [112, 0, 113, 14, 114, 210]
+    assert [proven_value(gomoku, three[:plies]) for plies in (1, 4, 5, 6)] == [None, None, None, 1]
+    assert proven_value(parse_variant("renju"), three) is None
+
+
+def proof_processes() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [
+        child for child in children if child.is_running() and "noughts_server.runtime.proof_process" in child.cmdline()
+    ]
+
+
+@contextmanager
+def exact_game(driver: RefereeDriver, variant: str) -> Iterator[None]:
+    driver.join(1)
+    driver.join(2)
+    shared = replace(conditions(variant), adjudication=Adjudication(exact=True))
+    driver.referee.add(unit(shared, 1))
+    yield
+    assert driver.referee.in_flight() == 0
+
+
+async def test_a_game_waits_for_the_proof_and_ends_with_it() -> None:
+    driver = RefereeDriver()
+    proofs = Proofs(driver.referee)
+    with exact_game(driver, "tictactoe"):
+        (game,) = driver.running(1)
+        async with running(proofs.run()):
+            driver.answer(1, [game], [4])
+            assert game.mover is JUDGE
+            await wait_until(lambda: not game.is_undecided)
+    assert verdict(game) == ("1/2-1/2", "adjudicated")
+    assert proof_processes() == []
+
+
+async def test_a_game_continues_if_the_process_of_proofs_is_killed() -> None:
+    driver = RefereeDriver()
+    proofs = Proofs(driver.referee)
+    with exact_game(driver, "gomoku"):
+        (game,) = driver.running(1)
+        async with running(proofs.run()):
+            driver.answer(1, [game], [112])
+            await wait_until(lambda: game.mover is not JUDGE)
+            (process,) = proof_processes()
+            process.kill()
+            driver.answer(2, [game], [0])
+            await wait_until(lambda: game.mover is not JUDGE)
+            for key, cell in ((1, 113), (2, 14), (1, 114), (2, 210)):
+                driver.answer(key, [game], [cell])
+                await wait_until(lambda: game.mover is not JUDGE or not game.is_undecided)
+    assert verdict(game) == ("1-0", "adjudicated")
