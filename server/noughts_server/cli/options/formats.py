@@ -68,7 +68,7 @@ AdjudicateOption = Annotated[
     Option(
         "--adjudicate",
         metavar="HOW",
-        help="`exact`: end a game as soon as its value is proven",
+        help="Games that the judge ends: `exact`, as soon as their value is proven",
         rich_help_panel="Game",
     ),
 ]
