@@ -49,7 +49,7 @@ async def play_games(bot: Bot, variant: str, concurrency: int, games: int, openi
     async with loopback() as server, asyncio.TaskGroup() as tasks:
         server.referee.observer = scores
         sessions = [
-            tasks.create_task(play(each, login(server.port, key))) for key, each in ((1, bot), (2, RandomBot()))
+            tasks.create_task(play(player, login(server.port, key))) for key, player in ((1, bot), (2, RandomBot()))
         ]
         await wait_until(lambda: server.wire(1).online and server.wire(2).online)
         server.referee.add(work)
@@ -87,7 +87,7 @@ async def test_both_bots_play_the_same_games_after_an_opening(opening: tuple[int
 )
 async def test_both_bots_play_the_same_games_as_children(variant: str, concurrency: int, tmp_path: Path) -> None:
     games = (1_100 if variant == "tictactoe" else 4) if concurrency > 1 else 2
-    found = []
+    games_of_kinds = []
     opponent = f"opponent=py:{array_bots.__file__}:Positions"
     for kind in BATCHES:
         field = Field(tmp_path / kind.__name__)
@@ -97,5 +97,5 @@ async def test_both_bots_play_the_same_games_as_children(variant: str, concurren
             spec, opponent, games=games, concurrency=concurrency, variant=variant, children=ChildSettings()
         )
         assert (outcome.games, outcome.faults) == (games, ())
-        found.append(field.games)
-    assert found[0] == found[1]
+        games_of_kinds.append(field.games)
+    assert games_of_kinds[0] == games_of_kinds[1]

@@ -42,11 +42,11 @@ class BatchAnswers(Bot):
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[str, list[int]]] = []
+        self.questions: list[tuple[str, list[int]]] = []
 
     def choose_batch(self, positions: Sequence[Position]) -> Any:
         (variant,) = {position.variant.name for position in positions}
-        self.asked.append((variant, [position.seed - 1000 for position in positions]))
+        self.questions.append((variant, [position.seed - 1000 for position in positions]))
         return self.answers.pop(0)
 
 
@@ -60,7 +60,7 @@ def moves_for(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
 def test_questions_of_a_frame_are_asked_at_once_and_answered_in_order() -> None:
     bot = BatchAnswers([8, 4, 0])
     moves = moves_for(bot, frame_of(1, "tictactoe", [1, 2, 3]))
-    assert bot.asked == [("tictactoe", [1, 2, 3])]
+    assert bot.questions == [("tictactoe", [1, 2, 3])]
     assert (list(moves.game), list(moves.ply), list(moves.cell)) == ([1, 2, 3], [0, 0, 0], [8, 4, 0])
 
 
@@ -70,7 +70,7 @@ def test_a_frame_of_several_variants_is_asked_variant_by_variant() -> None:
     add_games(frame, "tictactoe", [4])
     bot = BatchAnswers([0, 1, 2], [35])
     moves = moves_for(bot, frame)
-    assert bot.asked == [("tictactoe", [1, 2, 4]), ("connect4", [3])]
+    assert bot.questions == [("tictactoe", [1, 2, 4]), ("connect4", [3])]
     assert dict(zip(moves.game, moves.cell, strict=True)) == {1: 0, 2: 1, 4: 2, 3: 35}
 
 
@@ -162,19 +162,21 @@ def test_a_batch_bot_on_pipes_sends_all_answers_together() -> None:
     up.seek(0)
     hello, reply = (pb.PlayRequest.FromString(read_message(up, LARGEST_UP) or b"") for _ in range(2))
     assert hello.HasField("hello")
-    assert (reply.done_through, len(reply.moves.game), len(bot.asked)) == (1, 180, 1)
+    assert (reply.done_through, len(reply.moves.game), len(bot.questions)) == (1, 180, 1)
     assert read_message(up, LARGEST_UP) is None
 
 
 @pytest.mark.parametrize("bot", [Random(), FirstFree()])
 @pytest.mark.parametrize(
-    "read", [*map(parse_variant, ("tictactoe", "connect4", "gomoku")), centre_later()], ids=lambda read: read.name
+    "variant",
+    [*map(parse_variant, ("tictactoe", "connect4", "gomoku")), centre_later()],
+    ids=lambda variant: variant.name,
 )
-def test_the_reference_bots_choose_the_same_either_way(bot: Any, read: Variant) -> None:
+def test_the_reference_bots_choose_the_same_either_way(bot: Any, variant: Variant) -> None:
     positions = []
     for seed in range(60):
-        position = Position(read, seed=seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
-        for _ in range(seed % (read.cells - 1)):
+        position = Position(variant, seed=seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
+        for _ in range(seed % (variant.cells - 1)):
             position.play(position.rng().choice(position.free))
         positions.append(position)
     for count in (1, 5, 60):

@@ -86,12 +86,12 @@ def test_the_extra_called_all_has_every_extra() -> None:
     assert set(everything.removeprefix("noughts[").removesuffix("]").split(",")) == set(extras)
 
 
-def test_the_page_for_authors_imports_adapters_that_there_are() -> None:
+def test_the_page_for_authors_imports_existing_adapters() -> None:
     names = re.findall(r"from noughts_bots\.adapters import ([\w, ]+)", PAGE.read_text(encoding="utf-8"))
     names += re.findall(r"noughts_bots\.adapters:(\w+)", PAGE.read_text(encoding="utf-8"))
-    wanted = {name.strip() for line in names for name in line.split(",")}
-    assert wanted >= {"BoardFunction", "Mcts", "OpenSpielBot", "PettingZooBot", "Submission"}
-    for name in wanted:
+    adapters = {name.strip() for line in names for name in line.split(",")}
+    assert adapters >= {"BoardFunction", "Mcts", "OpenSpielBot", "PettingZooBot", "Submission"}
+    for name in adapters:
         assert getattr(importlib.import_module("noughts_bots.adapters"), name).__name__ == name
     with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
         exec("from noughts_bots.adapters import Nothing", {})

@@ -32,8 +32,10 @@ class Listener:
         pass
 
     def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
-        given = dict(scores)
-        self.recorded += [(game, ply, given.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))]
+        score_by_row = dict(scores)
+        self.recorded += [
+            (game, ply, score_by_row.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))
+        ]
 
     def ended(self, games: Sequence[Game]) -> None:
         pass
@@ -89,18 +91,18 @@ def listener(server: Loopback) -> Listener:
 async def games_of(
     server: Loopback, kind: type[Bot], *, games: int = 8, keep_scores: bool = False
 ) -> list[FinishedGame]:
-    """Games between two bots of a kind, in slot order."""
+    """Play games between two bots of a kind, and return them in slot order."""
     async with asyncio.TaskGroup() as tasks:
-        playing = [tasks.create_task(play(kind(), login(server.port, key))) for key in (1, 2)]
+        sessions = [tasks.create_task(play(kind(), login(server.port, key))) for key in (1, 2)]
         server.referee.add(unit(conditions("mnk:4,4,3", keep_scores=keep_scores), games))
         await wait_until(lambda: len(server.finished) >= games)
-        for task in playing:
+        for task in sessions:
             task.cancel()
     return sorted(server.finished, key=lambda game: game.ordinal)
 
 
-def judged(games: list[FinishedGame]) -> list[object]:
-    """All that is stored of games but thinking times."""
+def without_times(games: list[FinishedGame]) -> list[object]:
+    """Return the stored data of games except thinking times."""
     return [(game.ordinal, game.result, game.termination, game.moves) for game in games]
 
 
@@ -115,7 +117,7 @@ async def test_each_score_travels_with_its_move_and_changes_no_game(
         assert (score is not None) == bool(ply & 2)
         assert score is None or math.floor(score) == ply
     async with loopback() as quiet:
-        assert judged(await games_of(quiet, silent)) == judged(games)
+        assert without_times(await games_of(quiet, silent)) == without_times(games)
 
 
 @pytest.mark.parametrize("kind, silent", KINDS)
@@ -124,9 +126,9 @@ async def test_scores_are_part_of_a_game_if_its_tournament_keeps_them(
 ) -> None:
     games = await games_of(server, kind, keep_scores=True)
     for game in games:
-        kept = unpack_scores(game.scores)
-        assert list(kept) == [ply for ply in range(len(game.moves)) if ply & 2]
-        assert all(math.floor(score) == ply for ply, score in kept.items())
+        scores = unpack_scores(game.scores)
+        assert list(scores) == [ply for ply in range(len(game.moves)) if ply & 2]
+        assert all(math.floor(score) == ply for ply, score in scores.items())
         assert len(game.scores or b"") == len(game.times) == 4 * len(game.moves)
     async with loopback() as other:
         assert {game.scores for game in await games_of(other, kind)} == {None}
@@ -219,15 +221,15 @@ async def test_a_score_that_is_not_finite_is_dropped_and_the_move_counts(server:
     async with raw_bot(server, 1, max_games=9) as bot, raw_bot(server, 2, max_games=9) as other:
         questions = await bot.next_questions() + await other.next_questions()
         assert [question.ply for question in questions] == [0] * 4
-        mine = [question.game for question in questions[:2]]
-        moves = pb.Moves(game=mine, ply=[0, 0], cell=[4, 4], scored=[0, 1], score=[math.nan, math.inf])
+        own_games = [question.game for question in questions[:2]]
+        moves = pb.Moves(game=own_games, ply=[0, 0], cell=[4, 4], scored=[0, 1], score=[math.nan, math.inf])
         await bot.call.write(pb.PlayRequest(moves=moves))
-        theirs = [question.game for question in questions[2:]]
-        moves = pb.Moves(game=theirs, ply=[0, 0], cell=[4, 4], scored=[1, 0], score=[1.5e308, -math.inf])
+        other_games = [question.game for question in questions[2:]]
+        moves = pb.Moves(game=other_games, ply=[0, 0], cell=[4, 4], scored=[1, 0], score=[1.5e308, -math.inf])
         await other.call.write(pb.PlayRequest(moves=moves))
-        assert await other.next_questions() == [Question(game, 1, 4) for game in mine]
-        assert await bot.next_questions() == [Question(game, 1, 4) for game in theirs]
+        assert await other.next_questions() == [Question(game, 1, 4) for game in own_games]
+        assert await bot.next_questions() == [Question(game, 1, 4) for game in other_games]
     assert sorted(listener.recorded) == sorted(
-        [(mine[0], 0, None), (mine[1], 0, None), (theirs[0], 0, None), (theirs[1], 0, 1.5e308)],
+        [(own_games[0], 0, None), (own_games[1], 0, None), (other_games[0], 0, None), (other_games[1], 0, 1.5e308)],
         key=lambda row: row[0],
     )

@@ -92,13 +92,13 @@ async def test_thoughts_that_do_not_fit_the_moves_close_the_stream(
 
 
 @pytest.mark.parametrize(
-    "pv, kept",
+    "pv, expected",
     [((3, 4, 5), (3, 4, 5)), ((3, 4, 3), (3, 4)), ((3, 0, 5), (3,)), ((9,), ()), ((-1, 3), ())],
 )
-def test_a_line_ends_before_a_move_that_cannot_be_played(pv: tuple[int, ...], kept: tuple[int, ...]) -> None:
+def test_a_line_ends_before_a_move_that_cannot_be_played(pv: tuple[int, ...], expected: tuple[int, ...]) -> None:
     thought = within_limits(Thought(depth=1, pv=pv), 9, [0, 1])
     assert thought is not None
-    assert thought.pv == kept
+    assert thought.pv == expected
 
 
 def test_a_long_line_is_cut_and_an_empty_thought_is_not_kept() -> None:

@@ -273,7 +273,7 @@ async def test_bots_installed_at_one_referee_play_only_there() -> None:
             await cluster.wait_until_online(["amy", "here"])
             [nodes] = (each for each in examples_of_help() if each.section == "noughts nodes")
             assert matches(
-                nodes.shown,
+                nodes.output,
                 (await asyncio.to_thread(run_here, ["nodes", "--db", cluster.url], environment())).output,
             )
             await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})

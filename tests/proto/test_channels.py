@@ -1,4 +1,4 @@
-"""Several addresses of one service."""
+"""Clients with several addresses of one service: they call the next server if one is unreachable."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Servers:
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[Servers]:
-    made = Servers(tmp_path)
-    yield made
+    two_servers = Servers(tmp_path)
+    yield two_servers
     for place in (0, 1):
-        made.stop(place)
+        two_servers.stop(place)
 
 
 def test_commands_call_the_next_server_if_one_is_gone(servers: Servers) -> None:
@@ -63,6 +63,6 @@ async def test_website_calls_the_next_server_if_one_is_gone(servers: Servers) ->
 def test_call_fails_if_no_server_is_there(servers: Servers) -> None:
     servers.stop(0)
     servers.stop(1)
-    with Dialling().channel(",".join(servers.addresses)) as channel, pytest.raises(grpc.RpcError) as failed:
+    with Dialling().channel(",".join(servers.addresses)) as channel, pytest.raises(grpc.RpcError) as raised:
         StatusServiceStub(channel).GetStatus(STATUS_REQUEST, timeout=20)
-    assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert raised.value.code() is grpc.StatusCode.UNAVAILABLE

@@ -108,17 +108,17 @@ def test_variables_of_a_child_hold_no_secret(secrets: None, monkeypatch: pytest.
 def test_readers_of_parquet_and_drawers_of_boards_get_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[dict[str, str]] = []
+    environments: list[dict[str, str]] = []
     start = subprocess.Popen.__init__
 
-    def starting(process: "subprocess.Popen[bytes]", *arguments: Any, **options: Any) -> None:
-        given.append(options.get("env") or dict(os.environ))
+    def record_environment(process: "subprocess.Popen[bytes]", *arguments: Any, **options: Any) -> None:
+        environments.append(options.get("env") or dict(os.environ))
         start(process, *arguments, **options)
 
-    monkeypatch.setattr(subprocess.Popen, "__init__", starting)
+    monkeypatch.setattr(subprocess.Popen, "__init__", record_environment)
     with (tmp_path / "games.parquet").open("wb") as out, parquet_output(out, Rows.GAMES):
         pass
     assert list(read_parquet(str(tmp_path / "games.parquet"))) == []
     assert board_png._rendered('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>').startswith(b"\x89PNG")
-    assert len(given) == 2
-    assert not [variables for variables in given if "secret" in variables.values()]
+    assert len(environments) == 2
+    assert not [variables for variables in environments if "secret" in variables.values()]

@@ -1,4 +1,4 @@
-"""Explanations of failed connections."""
+"""Reasons for failed connections, in words."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.support.patience import PATIENCE
 
 def grpc_message(address: str) -> str:
     """Return the message of gRPC about a call to that address."""
-    with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as failed:
+    with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as raised:
         status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest(), timeout=PATIENCE)
-    return str(failed.value.details())
+    return str(raised.value.details())
 
 
 @contextmanager
@@ -44,18 +44,18 @@ def program_that_answers(answer: bytes) -> Iterator[str]:
     thread.join()
 
 
-def test_port_without_a_server() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        assert why_unreachable(grpc_message(f"127.0.0.1:{unused.getsockname()[1]}")) == "nothing listens there"
+def test_reason_for_a_port_without_a_server() -> None:
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        assert why_unreachable(grpc_message(f"127.0.0.1:{bound_socket.getsockname()[1]}")) == "nothing listens there"
 
 
-def test_port_of_another_program() -> None:
+def test_reason_for_a_port_of_another_program() -> None:
     with program_that_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
         assert why_unreachable(grpc_message(address)) == "what answers there is no Noughts server"
 
 
-def test_host_that_does_not_exist() -> None:
+def test_reason_for_a_host_that_does_not_exist() -> None:
     assert why_unreachable(grpc_message("nowhere.invalid:1")) == "no machine of that name is known"
 
 

@@ -69,10 +69,10 @@ def test_time_controls_are_read(text: str, control: TimeControl) -> None:
     ],
 )
 def test_a_wrong_time_control_is_refused_with_the_expected_form(text: str, expected: str) -> None:
-    with pytest.raises(TimeControlError) as caught:
+    with pytest.raises(TimeControlError) as raised:
         parse_time_control(text)
-    assert caught.value.got == text
-    assert expected in caught.value.expected
+    assert raised.value.got == text
+    assert expected in raised.value.expected
 
 
 controls = st.one_of(
@@ -141,8 +141,8 @@ def test_only_the_control_without_limits_is_untimed() -> None:
 def test_a_clock_gains_the_increment_and_a_move_limit_stays(
     text: str, times: list[float], left: tuple[int, int]
 ) -> None:
-    shown = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
-    assert shown == (left[0] * SECOND, left[1] * SECOND)
+    clocks = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
+    assert clocks == (left[0] * SECOND, left[1] * SECOND)
 
 
 @pytest.mark.parametrize(

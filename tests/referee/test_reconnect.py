@@ -58,9 +58,9 @@ async def test_running_games_are_sent_again_with_moves_and_questions(server: Loo
     async with raw_bot(server, 1) as first:
         questions = await first.next_questions()
         await first.send((questions[0].game, 0, 7), (questions[1].game, 0, 9))
-        asked = await second.next_questions()
-        while len(asked) < 3:
-            asked += await second.next_questions()
+        questions_of_second = await second.next_questions()
+        while len(questions_of_second) < 3:
+            questions_of_second += await second.next_questions()
         await second.send((questions[0].game, 1, 8))
         await first.next_questions()
     await wait_until_offline(server, 1)
@@ -166,16 +166,16 @@ async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: 
         assert server.referee.in_flight() == 3
 
 
-@pytest.mark.parametrize("leaves", ["half-closed", "cancelled", "cut off"])
-async def test_a_bot_can_reconnect_however_its_stream_ended(server: Loopback, second: RawBot, leaves: str) -> None:
+@pytest.mark.parametrize("ending", ["half-closed", "cancelled", "cut off"])
+async def test_a_bot_can_reconnect_however_its_stream_ended(server: Loopback, second: RawBot, ending: str) -> None:
     server.referee.add(unit(conditions(), 1))
     async with AsyncExitStack() as stack:
         link: Link = await stack.enter_async_context(link_to(server.port))
         first = await stack.enter_async_context(raw_bot(server, 1, port=link.port))
         await first.next_questions()
-        if leaves == "half-closed":
+        if ending == "half-closed":
             await first.call.done_writing()
-        elif leaves == "cancelled":
+        elif ending == "cancelled":
             first.call.cancel()
         else:
             link.cut()
@@ -455,6 +455,6 @@ async def test_a_stream_closed_by_the_server_ends_with_its_reason(server: Loopba
         assert await bot.refusal() == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
         assert bot.call.done()
         assert await bot.call.details() == "the server is shutting down"
-    server.wire(1).close(stopping)  # nobody is there: nothing happens
+    server.wire(1).close(stopping)  # without a stream, this has no effect
     async with raw_bot(server, 1):
         assert server.wire(1).online

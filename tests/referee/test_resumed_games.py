@@ -78,9 +78,9 @@ class DeterministicGame:
         resigns = [0] if draws.below(40) == 0 else []
         assert arbiter.judge_answers(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigns)) == []
 
-    def until(self, condition: Callable[[Game], bool] = lambda game: False) -> None:
-        """Play to the end, or until the condition holds."""
-        while not self.driver.arbiter.ended and not condition(self.game):
+    def play(self, until: Callable[[Game], bool] = lambda game: False) -> None:
+        """Play to the end, or until the condition `until` holds."""
+        while not self.driver.arbiter.ended and not until(self.game):
             self.step()
 
 
@@ -105,7 +105,7 @@ def test_an_interrupted_game_has_the_same_moves_and_clocks(
     shared = replace(conditions(board, time, own_times=own_times), adjudication=Adjudication(draw_after=draw_after))
     opening = () if "+" in board or board == "renju" else (0, 1, 2)[: seed % 4]
     uninterrupted, interrupted = DeterministicGame(shared, opening, seed), DeterministicGame(shared, opening, seed)
-    uninterrupted.until()
+    uninterrupted.play()
     journal: list[GameSoFar | None] = [None]
     for plies, lost_plies in sorted(kills):
         while len(interrupted.game.moves) < plies and not interrupted.driver.arbiter.ended:
@@ -124,7 +124,7 @@ def test_an_interrupted_game_has_the_same_moves_and_clocks(
             assert interrupted.game.left_us == [so_far.first_clock_us, so_far.second_clock_us]
             assert [game.handle for game in interrupted.game.mover.outbox.turns_timed] == [1]
             assert all(player.outbox.starts == [interrupted.game] for player in interrupted.game.players)
-    interrupted.until()
+    interrupted.play()
     assert record_of(interrupted.game) == record_of(uninterrupted.game)
 
 
@@ -153,14 +153,18 @@ def test_an_abandoned_game_can_resume_and_a_lost_one_cannot() -> None:
 
 
 def test_an_unfinished_opening_restarts_and_a_finished_one_stays() -> None:
-    play = DeterministicGame(conditions("gomoku+swap2", "120+1"), (), 1)
-    play.step()
-    assert play.game.ply < 0
-    assert play.driver.arbiter.advanced == []
-    play.until(lambda game: game.ply > 0)
-    assert play.driver.arbiter.advanced == [play.game]
-    agreed = play.game
-    play.begin(agreed.so_far())
-    assert play.driver.arbiter.agreed == [play.game]
-    assert (play.game.slot, play.game.moves, play.game.left_us) == (agreed.slot, agreed.moves, agreed.left_us)
-    assert [player.key for player in play.game.players] == [player.key for player in agreed.players]
+    deterministic = DeterministicGame(conditions("gomoku+swap2", "120+1"), (), 1)
+    deterministic.step()
+    assert deterministic.game.ply < 0
+    assert deterministic.driver.arbiter.advanced == []
+    deterministic.play(until=lambda game: game.ply > 0)
+    assert deterministic.driver.arbiter.advanced == [deterministic.game]
+    agreed = deterministic.game
+    deterministic.begin(agreed.so_far())
+    assert deterministic.driver.arbiter.agreed == [deterministic.game]
+    assert (deterministic.game.slot, deterministic.game.moves, deterministic.game.left_us) == (
+        agreed.slot,
+        agreed.moves,
+        agreed.left_us,
+    )
+    assert [player.key for player in deterministic.game.players] == [player.key for player in agreed.players]

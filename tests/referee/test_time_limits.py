@@ -51,7 +51,7 @@ class Model:
             self.left += Fraction(self.limits.increment) - min(Fraction(took_us, SECOND), self.left)
 
     @property
-    def shown_us(self) -> int:
+    def clock_us(self) -> int:
         return int((self.left if self.limits.bank != "0" else Fraction(self.limits.move)) * SECOND)
 
 
@@ -106,10 +106,10 @@ def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times
         assert (game.ply, len(game.times_us)) == (late, late + 1)
     else:
         assert (game.ply, driver.arbiter.ended) == (len(times_us), [])
-    assert game.left_us == [side.shown_us for side in sides]
+    assert game.left_us == [side.clock_us for side in sides]
     # Readers of the stored game compute the same clocks.
-    shown = clocks_after(shared.limits, times_us[: game.ply])
-    assert shown == tuple(None if str(side.limits) == "none" else side.shown_us for side in sides)
+    clocks = clocks_after(shared.limits, times_us[: game.ply])
+    assert clocks == tuple(None if str(side.limits) == "none" else side.clock_us for side in sides)
 
 
 @examples(120)

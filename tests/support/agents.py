@@ -1,4 +1,4 @@
-"""Agents: clients of the SDK that use the tools of `noughts mcp`, over pipes or HTTP."""
+"""Agents that use the tools of `noughts mcp` over pipes or HTTP, as clients of the MCP SDK."""
 
 import asyncio
 import sys
@@ -20,13 +20,13 @@ from noughts_server.web.upstream import Upstream
 from tests.support.background import open_in_thread
 
 PATIENCE = 120.0
-"""Seconds after which a tournament that should end has failed to."""
+"""Seconds after which `Agent.until` fails."""
 TIME_LIMIT_STEP = "keeps a short time limit"
 """Name of the step of a bot check that can fail on a busy machine."""
 
 
 class ToolFailed(Exception):
-    """The error of a tool."""
+    """A tool answered with an error, whose text is the message."""
 
 
 class Agent:
@@ -45,14 +45,14 @@ class Agent:
         return result.structured_content
 
     async def until(self, tool: str, state: str, **name: str) -> dict[str, Any]:
-        """The tournament or test, as soon as the tool answers that it is in this state."""
+        """Call the tool until the tournament or test that it returns is in this state; return that resource."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 with suppress(ToolFailed):  # a test cannot be resumed while games from before are still running
-                    found = await self.call(tool, **name)
-                    shown: dict[str, Any] = found["test"] if isinstance(found.get("test"), dict) else found
-                    if shown.get("tournament", shown)["state"] == state:
-                        return shown
+                    answer = await self.call(tool, **name)
+                    resource: dict[str, Any] = answer["test"] if isinstance(answer.get("test"), dict) else answer
+                    if resource.get("tournament", resource)["state"] == state:
+                        return resource
                 await asyncio.sleep(0.05)
 
     async def tools(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ async def agent_over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
 
 
 @asynccontextmanager
-async def running_tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
+async def serve_tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
     """The address of the tools over HTTP, which are served in this loop."""
     upstream, listener = Upstream(address, Dialling(), HINTS), listening("127.0.0.1", 0)
     try:
@@ -81,7 +81,7 @@ async def running_tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator
 
 def tools_over_http(address: str, proxies: tuple[str, ...] = ()) -> AbstractContextManager[str]:
     """The address of the tools over HTTP, which are served in a thread of their own."""
-    return open_in_thread(running_tools(address, proxies))
+    return open_in_thread(serve_tools(address, proxies))
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ from noughts_server.store.tournaments.tournaments import NewTournament, Tourname
 from tests.support.databases import change, make_database, rows_of, url_of
 
 NOW = 1_700_000_000_000
+"""Milliseconds since 1970."""
 
 
 class Arena:
@@ -66,10 +67,10 @@ class Arena:
 
         Nothing is stored before `commit`.
         """
-        return await self.store.write(partial(_play, tournament=tournament, units=units))
+        return await self.store.write(partial(_claim_and_make_up_games, tournament=tournament, units=units))
 
     async def commit(self, games: Iterable[FinishedGame], *, now_ms: int = NOW) -> CommitReport:
-        """Commits games as the recorder does."""
+        """Commit games as the recorder does."""
         commit = partial(commit_games, games=list(games), state=self.state, now_ms=now_ms)
         report = await self.store.write(commit)
         self.state.confirm()
@@ -114,10 +115,10 @@ async def open_arena(path: Path) -> AsyncIterator[Arena]:
 
 def made_up_game(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
     """Return a game of this slot with random moves and result, the same each time."""
-    draws = Draws(tournament.settings.seed, slot.ordinal)
-    # Every ninth game or so is void.
-    result = Result(1 + draws.below(3)) if draws.below(9) else Result.VOID
-    moves = bytes(draws.below(9) for _ in range(5 + draws.below(5)))
+    rng = Draws(tournament.settings.seed, slot.ordinal)
+    # About every ninth game is void.
+    result = Result(1 + rng.below(3)) if rng.below(9) else Result.VOID
+    moves = bytes(rng.below(9) for _ in range(5 + rng.below(5)))
     return FinishedGame(
         tournament=tournament.id,
         ordinal=slot.ordinal,
@@ -132,7 +133,7 @@ def made_up_game(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGa
 
 
 def make_tournament(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
-    """A tournament of these bots, who are registered if new."""
+    """Create a tournament of these bots, which are registered if they are new; start it if `start`."""
     owner = create_owner(connection, "alice")
     tournament = create_tournament(connection, check_tournament(new, NOW), owner_id=owner, now_ms=NOW)
     for place, name in enumerate(bots):
@@ -142,7 +143,9 @@ def make_tournament(connection: Connection, new: NewTournament, bots: Sequence[s
     return start_tournament(connection, new.slug, now_ms=NOW, owner_id=owner) if start else tournament
 
 
-def _play(connection: Connection, tournament: Tournament, units: Sequence[int]) -> list[FinishedGame]:
+def _claim_and_make_up_games(
+    connection: Connection, tournament: Tournament, units: Sequence[int]
+) -> list[FinishedGame]:
     games = []
     for number in units or unfinished_units(connection, tournament.id):
         claim = claim_unit(connection, tournament.id, number)

@@ -1,6 +1,5 @@
-"""A store with rated games that were arranged between owners, and others that were not."""
+"""A store with rated games, some of which owners arranged between each other."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from noughts_referee.rules import Result, Termination
@@ -14,34 +13,38 @@ from noughts_server.store.tournaments.tournaments import Tournament, start_tourn
 from tests.support.arena import NOW, Arena
 
 ADA, EVE, ZED = range(3)
-"""Entries of the tournament `cup`, of the owners alice, who organises it, mallory and zoe."""
+"""Entries of the tournament `cup`. Their owners are alice, who organises it, mallory and zoe."""
 ROUNDS = 120
 """Games of each pair."""
 
 
 async def arrange(arena: Arena) -> None:
-    """Play `cup`: eve resigns to ada at once, ada concedes three games to zed, and all others take nine moves."""
+    """Play `cup`: eve resigns against ada at once, ada concedes three games to zed, and other games have nine moves."""
 
-    def begin(connection: Connection) -> Tournament:
+    def start_cup(connection: Connection) -> Tournament:
         for name, owner in (("eve", "mallory"), ("zed", "zoe")):
             log_in(connection, owner_id=create_owner(connection, owner), name=name, version="1", now_ms=NOW)
             join_tournament(connection, "cup", bot=name)
         return start_tournament(connection, "cup", now_ms=NOW)
 
     await arena.tournament(games_per_pair=ROUNDS, bots=("ada",), start=False)
+    # A comparison is a truth value in both kinds of database.
     arena.execute("UPDATE tournaments SET own_rated = (0 = 1), bounded = (1 = 1)")
-    tournament = await arena.store.write(begin)
-    conceding = iter(range(3))
-    await arena.commit([_result(game, conceding) for game in await arena.play(tournament)])
+    tournament = await arena.store.write(start_cup)
+    games = await arena.play(tournament)
+    conceded = [game.ordinal for game in games if {game.first, game.second} == {ADA, ZED}][:3]
+    await arena.commit([_arranged_game(game, is_conceded=game.ordinal in conceded) for game in games])
 
 
-def _result(game: FinishedGame, conceding: Iterator[int]) -> FinishedGame:
-    ended = partial(game._replace, moves=bytes(range(9)), times=pack_times([1000] * 9), termination=Termination.LINE)
+def _arranged_game(game: FinishedGame, *, is_conceded: bool) -> FinishedGame:
+    game_with = partial(
+        game._replace, moves=bytes(range(9)), times=pack_times([1000] * 9), termination=Termination.LINE
+    )
     if {game.first, game.second} == {ADA, EVE}:
-        return ended(result=_won_by(ADA, game), termination=Termination.RESIGNED, moves=b"", times=b"")
-    if {game.first, game.second} == {ADA, ZED} and next(conceding, None) is not None:
-        return ended(result=_won_by(ZED, game), termination=Termination.ADJUDICATED, fault=CONCEDED_FAULT)
-    return ended(result=Result.FIRST_WINS)
+        return game_with(result=_won_by(ADA, game), termination=Termination.RESIGNED, moves=b"", times=b"")
+    if is_conceded:
+        return game_with(result=_won_by(ZED, game), termination=Termination.ADJUDICATED, fault=CONCEDED_FAULT)
+    return game_with(result=Result.FIRST_WINS)
 
 
 def _won_by(entry: int, game: FinishedGame) -> Result:

@@ -1,4 +1,4 @@
-"""The same bot twice: one that gets arrays, and one that gets positions. Also loaded by children as `py:FILE:NAME`."""
+"""Two bots that play the same moves: one gets arrays, the other positions. Children load them as `py:FILE:NAME`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from noughts_bots.sdk.bot import Bot, Move
 from noughts_referee.rules import Choice, OpeningChoice, Position, Put, Take
 
 
-def opened(opening: OpeningChoice) -> Choice:
-    """A choice of an opening that is not the usual one."""
+def unusual_choice(opening: OpeningChoice) -> Choice:
+    """A legal choice that differs from the default of `Bot.open`."""
     if opening.may_put:
         return Put(tuple(sorted(set(range(opening.variant.cells)) - set(opening.stones)))[10 : 10 + opening.may_put])
     return Take(opening.rng().below(2))
@@ -21,19 +21,19 @@ class Arrays(ArrayBot):
         return batch.pick(batch.legal), scores
 
     def open(self, opening: OpeningChoice) -> Choice:
-        return opened(opening)
+        return unusual_choice(opening)
 
 
 class Positions(Bot):
     def choose_batch(self, positions: Sequence[Position]) -> list[Move]:
         return [
-            Move(position.rng().choice(position.free), position.own.bit_count() - last_of(position) % 3)
+            Move(position.rng().choice(position.free), position.own.bit_count() - last_cell(position) % 3)
             for position in positions
         ]
 
     def open(self, opening: OpeningChoice) -> Choice:
-        return opened(opening)
+        return unusual_choice(opening)
 
 
-def last_of(position: Position) -> int:
+def last_cell(position: Position) -> int:
     return position.moves[-1] if position.moves else -1

@@ -1,4 +1,4 @@
-"""Servers and bots in threads of this process: for tests that are about what talks to them."""
+"""Servers and bots in threads of this process, for tests of their clients."""
 
 import asyncio
 import threading
@@ -20,49 +20,49 @@ Entered = TypeVar("Entered")
 @contextmanager
 def open_in_thread(context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
     """Enter an asynchronous context in the event loop of a new thread; leave it at the end of this block."""
-    begun: Future[Entered] = Future()
+    entered: Future[Entered] = Future()
     leave = asyncio.Event()
 
     async def stay() -> None:
         async with context as value:
-            begun.set_result(value)
+            entered.set_result(value)
             await leave.wait()
 
     def run() -> None:
         try:
             runner.run(stay())
         except BaseException as error:
-            if begun.done():
+            if entered.done():
                 raise
-            begun.set_exception(error)
+            entered.set_exception(error)
 
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         loop = runner.get_loop()
         thread = threading.Thread(target=run, name="noughts-test-background")
         thread.start()
         try:
-            yield begun.result(PATIENCE)
+            yield entered.result(PATIENCE)
         finally:
             loop.call_soon_threadsafe(leave.set)
             thread.join(PATIENCE)
 
 
 @asynccontextmanager
-async def _served(database: str) -> AsyncIterator[str]:
+async def _running_server(database: str) -> AsyncIterator[str]:
     async with running_server(ServerSettings(listen="127.0.0.1:0", database=database, absence=600)) as server:
         yield server.address
 
 
 def server_in_thread(database: str) -> AbstractContextManager[str]:
     """A server on the database at this URL, in a thread of its own; the block gets its HOST:PORT."""
-    return open_in_thread(_served(database))
+    return open_in_thread(_running_server(database))
 
 
 @asynccontextmanager
 async def _online(address: str, token: str, bots: Mapping[str, str | Bot]) -> AsyncIterator[None]:
     news: asyncio.Queue[object] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
-        playing = [
+        sessions = [
             tasks.create_task(
                 play(
                     make_bot(parse_spec(bot)) if isinstance(bot, str) else bot,
@@ -73,12 +73,12 @@ async def _online(address: str, token: str, bots: Mapping[str, str | Bot]) -> As
             for name, bot in bots.items()
         ]
         try:
-            for _ in playing:
+            for _ in sessions:
                 await asyncio.wait_for(news.get(), PATIENCE)
             yield
         finally:
-            for each in playing:
-                each.cancel()
+            for session in sessions:
+                session.cancel()
 
 
 def bots_online(address: str, token: str, **bots: str | Bot) -> AbstractContextManager[None]:

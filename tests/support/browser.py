@@ -1,4 +1,4 @@
-"""A browser driven by playwright. Without a browser the tests that need one fail and say how to get it."""
+"""A browser that playwright drives. Without a browser, the tests that need one fail with a hint how to get it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from tests.support.browser_program import use_node_of_wheel
 from tests.support.tools import browser_program
 
 PATIENCE_MS = 60_000
-"""A page or an element that does not come within this time is missing."""
+"""Milliseconds after which a page or an element counts as missing."""
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def chromium() -> Iterator[Browser]:
     program = browser_program()
     use_node_of_wheel()
     with sync_playwright() as playwright:
-        # Tests run as root in containers, where its sandbox cannot; all that is loaded is ours.
+        # The sandbox of Chromium does not work as root in a container. The tests load only our own pages.
         browser = playwright.chromium.launch(
             executable_path=program.path,
             args=["--no-sandbox", "--disable-dev-shm-usage"],
@@ -34,20 +34,20 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def page_in(browser: Browser, base: str, **options: Any) -> Iterator[Page]:
-    """A page of a visitor of their own. Fails if a script fails or a request goes to another host."""
-    wrong: list[str] = []
+    """A page in a browser context of its own. Fails if a script fails or a request goes to another host."""
+    problems: list[str] = []
     context = browser.new_context(base_url=base, **options)
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
-    page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+    page.on("pageerror", lambda error: problems.append(f"script: {error}"))
 
-    def asked(request: Request) -> None:
+    def check_host(request: Request) -> None:
         if not request.url.startswith((base, "blob:", "data:")):
-            wrong.append(f"request: {request.url}")
+            problems.append(f"request: {request.url}")
 
-    context.on("request", asked)
+    context.on("request", check_host)
     try:
         yield page
     finally:
         context.close()
-    assert wrong == []
+    assert problems == []

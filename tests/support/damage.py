@@ -1,4 +1,4 @@
-"""Databases that are really damaged."""
+"""Damage to the pages of a SQLite file."""
 
 import sqlite3
 from contextlib import closing
@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 def damage_last_games(database: Path) -> None:
-    """Overwrites the page of the table `games` with its last rows, of the youngest tournament. Nobody has it open."""
+    """Overwrite the page with the last rows of the table `games`, which are those of the newest tournament.
+
+    No program may have the database open.
+    """
     with closing(sqlite3.connect(database)) as connection:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -20,9 +20,9 @@ from tests.support.postgresql import server
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 SCHEMA_1_0 = Path(__file__).with_name("schema_1_0")
-"""The tables that version 1.0.0 made, as SQL, of each kind of database."""
+"""The tables of version 1.0.0 as SQL, for each kind of database."""
 _TEMPLATE = "noughts_template"
-# Tables and indexes by name, with their numbers of columns, and the migration that was the last.
+# The names of all tables and indexes with their numbers of columns, and the last migration.
 _SHAPE = """
     SELECT string_agg(relname || relnatts::text, ',' ORDER BY relname), (SELECT version_num FROM alembic_version)
     FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -131,16 +131,17 @@ def change(path: Path, statement: str) -> None:
 @contextmanager
 def databases_of(kind: str, *, reused: bool = False) -> Iterator[None]:
     """Databases are of this kind inside the block. `reused`: other tests get the databases of this one afterwards."""
-    before, earlier = Place.kind, Place.created
+    previous_kind = Place.kind
+    previously_created = Place.created
     if kind == POSTGRESQL:
-        Place.host = _running()
+        Place.host = _start_postgresql()
     Place.kind, Place.created = kind, []
     try:
         yield
         if reused:
             _free_for_others(Place.created)
     finally:
-        Place.kind, Place.created = before, earlier
+        Place.kind, Place.created = previous_kind, previously_created
 
 
 def _free_for_others(names: list[str]) -> None:
@@ -148,7 +149,7 @@ def _free_for_others(names: list[str]) -> None:
     for name in names:
         free = f"noughts_free_{name}"
         with suppress(psycopg.OperationalError), closing(_connect(name)) as connection:
-            if connection.execute(_SHAPE).fetchone() == _shape():
+            if connection.execute(_SHAPE).fetchone() == _template_shape():
                 connection.execute(f"TRUNCATE {_tables()} RESTART IDENTITY")
                 connection.close()
                 with closing(_connect("postgres")) as other:
@@ -157,7 +158,7 @@ def _free_for_others(names: list[str]) -> None:
 
 
 @cache
-def _shape() -> "tuple[Any, ...] | None":
+def _template_shape() -> "tuple[Any, ...] | None":
     with closing(_connect(_TEMPLATE)) as connection:
         return connection.execute(_SHAPE).fetchone()
 
@@ -165,13 +166,13 @@ def _shape() -> "tuple[Any, ...] | None":
 @cache
 def _tables() -> str:
     with closing(_connect(_TEMPLATE)) as connection:
-        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-    return ", ".join(f'"{name}"' for (name,) in found if name != "alembic_version")
+        rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    return ", ".join(f'"{name}"' for (name,) in rows if name != "alembic_version")
 
 
 @cache
-def _running() -> str:
-    """The folder of the socket of this process's PostgreSQL."""
+def _start_postgresql() -> str:
+    """Start the PostgreSQL of this process with a template database, and return the folder of its socket."""
     Place.host = str(server().folder)
     with closing(_connect("postgres")) as connection:
         connection.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")

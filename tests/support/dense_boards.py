@@ -1,11 +1,11 @@
-"""Boards full of fours and threes: stones in a few lines through a few points, rather than anywhere."""
+"""Random boards with many fours and threes: their stones lie in a few lines through a few points."""
 
 import random
 from collections.abc import Iterator
 
 from tests.support.five_in_a_row import DIRECTIONS, Point, Stones
 
-# The points next to a point in a line, so that a stone there makes a three, a four or more: own stones by distance.
+# Distances of own stones from a point on a line through it, so that a stone on the point makes a three or more.
 _SHAPES = (
     (1, 2), (-1, 1), (-1, 2), (1, 3), (-2, -1), (2, 3), (-3, -2), (-3, -1), (-2, 1),
     (1, 2, 3), (-1, 1, 2), (-2, -1, 1), (2, 3, 4), (1, 3, 4), (1, 2, 4), (-1, 2, 3), (-2, -1, 2),
@@ -16,56 +16,57 @@ _GAPS = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 
 def positions(count: int, seed: int, edge: int = 15) -> Iterator[tuple[Stones, list[Point]]]:
-    """Dense boards, each with a few free points to ask about."""
-    chance = random.Random(seed)
+    """Yield dense boards, each with at most eight free points whose moves a test can check."""
+    rng = random.Random(seed)
     for number in range(count):
-        yield (_woven if number % 2 else _strewn)(chance, edge)
+        yield _interwoven_threes(rng, edge) if number % 2 else _crowded_square(rng, edge)
 
 
-def _woven(chance: random.Random, edge: int) -> tuple[Stones, list[Point]]:
-    """Shapes through a point, more through the points that would complete them, and so on: threes within threes."""
+def _interwoven_threes(rng: random.Random, edge: int) -> tuple[Stones, list[Point]]:
+    """A board on which the points that would complete a shape lie on other shapes, so that threes depend on threes."""
     own: set[Point] = set()
     other: set[Point] = set()
-    asked: list[Point] = []
-    waiting = [(chance.randrange(edge), chance.randrange(edge))]
-    for _ in range(chance.randint(1, 7)):
-        if not waiting:
+    centres: list[Point] = []
+    next_centres = [(rng.randrange(edge), rng.randrange(edge))]
+    for _ in range(rng.randint(1, 7)):
+        if not next_centres:
             break
-        centre = waiting.pop(chance.randrange(len(waiting)))
-        asked.append(centre)
-        for direction in chance.sample(DIRECTIONS, chance.choice((2, 2, 2, 3, 4))):
-            own |= {_at(centre, direction, distance) for distance in chance.choice(_SHAPES)}
-            waiting += [_at(centre, direction, distance) for distance in chance.sample(_GAPS, 2)]
-    for _ in range(chance.choice((0, 0, 1, 2, 4, 8))):
-        (own if chance.random() < 0.3 else other).add((chance.randrange(edge), chance.randrange(edge)))
-    return _board(chance, edge, own - set(asked), other - set(asked), [*asked, *waiting])
+        centre = next_centres.pop(rng.randrange(len(next_centres)))
+        centres.append(centre)
+        for direction in rng.sample(DIRECTIONS, rng.choice((2, 2, 2, 3, 4))):
+            own |= {_point_at(centre, direction, distance) for distance in rng.choice(_SHAPES)}
+            next_centres += [_point_at(centre, direction, distance) for distance in rng.sample(_GAPS, 2)]
+    for _ in range(rng.choice((0, 0, 1, 2, 4, 8))):
+        stones = own if rng.random() < 0.3 else other
+        stones.add((rng.randrange(edge), rng.randrange(edge)))
+    return _board(rng, edge, own - set(centres), other - set(centres), [*centres, *next_centres])
 
 
-def _strewn(chance: random.Random, edge: int) -> tuple[Stones, list[Point]]:
+def _crowded_square(rng: random.Random, edge: int) -> tuple[Stones, list[Point]]:
     """A crowded square, sometimes in a corner, with many stones of one side and few of the other."""
-    size = chance.randint(6, 10)
-    left, top = chance.randint(0, edge - size), chance.randint(0, edge - size)
+    size = rng.randint(6, 10)
+    left, top = rng.randint(0, edge - size), rng.randint(0, edge - size)
     square = [(left + column, top + row) for column in range(size) for row in range(size)]
-    density = chance.uniform(0.2, 0.55)
+    density = rng.uniform(0.2, 0.55)
     own, other = set(), set()
     for point in square:
-        drawn = chance.random()
-        if drawn < density:
+        number = rng.random()
+        if number < density:
             own.add(point)
-        elif drawn < density + chance.choice((0.02, 0.1)):
+        elif number < density + rng.choice((0.02, 0.1)):
             other.add(point)
-    return _board(chance, edge, own, other, chance.sample(square, 12))
+    return _board(rng, edge, own, other, rng.sample(square, 12))
 
 
 def _board(
-    chance: random.Random, edge: int, own: set[Point], other: set[Point], asked: list[Point]
+    rng: random.Random, edge: int, own: set[Point], other: set[Point], points: list[Point]
 ) -> tuple[Stones, list[Point]]:
     board = Stones(edge, frozenset(), frozenset())
     own = {point for point in own if board.holds(point)}
     board = Stones(edge, frozenset(own), frozenset(point for point in other if board.holds(point) and point not in own))
-    free = [point for point in dict.fromkeys(asked) if board.empty(point)]
+    free = [point for point in dict.fromkeys(points) if board.empty(point)]
     return board, free[:8]
 
 
-def _at(point: Point, direction: Point, distance: int) -> Point:
+def _point_at(point: Point, direction: Point, distance: int) -> Point:
     return point[0] + distance * direction[0], point[1] + distance * direction[1]

@@ -1,6 +1,6 @@
-"""The rules of renju, caro and exactly five, written from their definitions alone: slow, and of no use but to compare.
+"""The rules of renju, caro and exactly five, written from their definitions, to compare the product's rules with them.
 
-Stones are sets of (column, row). Nothing is known of windows or patterns: lines are walked, stones are tried.
+Stones are sets of (column, row). The code walks along lines and tries stones. It is slow, and uses no patterns.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 Point = tuple[int, int]
 
-EVER = 1000
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 
@@ -47,7 +46,7 @@ class Stones(NamedTuple):
         return ends[0], ends[1]
 
     def line(self, point: Point, direction: Point) -> list[Point]:
-        """Every point of the board that lies on one line with it."""
+        """Return the points of the board on the line through this point, which is the first."""
         points = [point]
         for way in (direction, _reversed(direction)):
             at = point
@@ -65,7 +64,7 @@ def _reversed(direction: Point) -> Point:
 
 
 def makes_five(board: Stones, point: Point) -> bool:
-    """Does an own stone there stand in a row of exactly five?"""
+    """Return whether an own stone on the point makes a row of exactly five."""
     after = board.placed(point)
     return any(len(after.run(point, direction)) == 5 for direction in DIRECTIONS)
 
@@ -78,28 +77,32 @@ def makes_overline(board: Stones, point: Point) -> bool:
 def fours(board: Stones, point: Point) -> set[tuple[Point, frozenset[Point]]]:
     """The fours that a stone on the point makes: the direction, and four stones which one more turns into a five."""
     after = board.placed(point)
-    found = set()
+    fours_found = set()
     for direction in DIRECTIONS:
         for fifth in after.line(point, direction):
             if after.empty(fifth):
                 row = after.placed(fifth).run(fifth, direction)
                 if len(row) == 5 and point in row:
-                    found.add((direction, row - {fifth}))
-    return found
+                    fours_found.add((direction, row - {fifth}))
+    return fours_found
 
 
 def is_straight_four(board: Stones, point: Point, direction: Point) -> bool:
-    """Is the row through an own stone an unbroken four that a stone at either end turns into a five?"""
+    """Return whether the row through an own stone is an unbroken four that a stone at either end makes a five."""
     return len(board.run(point, direction)) == 4 and all(
         board.empty(end) and len(board.placed(end).run(end, direction)) == 5 for end in board.ends(point, direction)
     )
 
 
-def threes(board: Stones, point: Point, depth: int = EVER) -> set[tuple[Point, frozenset[Point]]]:
-    """The threes that a stone on the point makes: three stones which one more, that is allowed to Black and makes no
-    five, turns into a straight four. With a depth, what is allowed is asked only so often: wrong, but telling."""
+def threes(board: Stones, point: Point) -> set[tuple[Point, frozenset[Point]]]:
+    """The threes that a stone on the point makes: the direction, and three stones that one more turns into a straight
+    four, if that move makes no five and is allowed to Black.
+
+    Whether that move is allowed depends on the threes that it makes, so this function and `forbidden_kinds` call each
+    other. The recursion ends because each call places a stone.
+    """
     after = board.placed(point)
-    found = set()
+    threes_found = set()
     for direction in DIRECTIONS:
         for fourth in after.line(point, direction):
             if not after.empty(fourth):
@@ -110,29 +113,31 @@ def threes(board: Stones, point: Point, depth: int = EVER) -> set[tuple[Point, f
                 point in row
                 and is_straight_four(completed, fourth, direction)
                 and not makes_five(after, fourth)
-                and (depth == 0 or kinds(after, fourth, depth - 1) == set())
+                and not forbidden_kinds(after, fourth)
             ):
-                found.add((direction, row - {fourth}))
-    return found
+                threes_found.add((direction, row - {fourth}))
+    return threes_found
 
 
-def kinds(board: Stones, point: Point, depth: int = EVER) -> set[str]:
-    """Everything for which renju forbids Black the free point."""
+def forbidden_kinds(board: Stones, point: Point) -> set[str]:
+    """Return the reasons for which renju forbids Black the free point; none if the move is allowed."""
     if makes_five(board, point):
         return set()
-    found = set()
+    kinds = set()
     if makes_overline(board, point):
-        found.add("overline")
+        kinds.add("overline")
     if len(fours(board, point)) > 1:
-        found.add("double-four")
-    if len(threes(board, point, depth)) > 1:
-        found.add("double-three")
-    return found
+        kinds.add("double-four")
+    if len(threes(board, point)) > 1:
+        kinds.add("double-three")
+    return kinds
 
 
 def wins(board: Stones, point: Point, *, exact: bool, caro: bool) -> bool:
-    """Does an own stone on the free point win? By five or, unless `exact`, more; in `caro` a five does not count with
-    the other side's stones at both its ends."""
+    """Return whether an own stone on the free point wins.
+
+    Five in a row win, and more do unless `exact`. In `caro`, five between two stones of the other side do not win.
+    """
     after = board.placed(point)
     for direction in DIRECTIONS:
         length = len(after.run(point, direction))

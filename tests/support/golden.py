@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent.parent / "golden"
 _PROMPT = "$ noughts "
 _ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
-_PROCESSES = "golden files are written by one process: add `-n 0` to `--update`"
+_SEVERAL_WRITERS = "golden files are written by one process: add `-n 0` to `--update`"
 
 
 class Golden:
@@ -24,7 +24,7 @@ class Golden:
 
     def __init__(self, *, update: bool, is_alone: bool) -> None:
         """`update`: write outputs instead of comparing them; `is_alone`: no other process runs tests."""
-        assert is_alone or not update, _PROCESSES
+        assert is_alone or not update, _SEVERAL_WRITERS
         self._update = update
         self._written: dict[tuple[Path, str], str] = {}
         """The sections that this run has written."""

@@ -1,4 +1,4 @@
-"""Real processes that host plugins, raw frames for their games, and the libraries that they load."""
+"""Real processes that host plugins, frames that a test exchanges with them, and compilers of their libraries."""
 
 import os
 import shutil
@@ -143,7 +143,7 @@ def compile_library(source: Path | str, folder: Path, standard: str = C99, name:
 
 
 def build_with_cargo(folder: Path) -> Path:
-    """The library of the example in Rust, built without a network from a copy, with the checks of a debug build."""
+    """Build a copy of the example in Rust without a network, as a debug build; return the path of its library."""
     builder = cargo()
     source = folder / "rust"
     shutil.copytree(RUST_EXAMPLE, source, ignore=shutil.ignore_patterns("target"))
@@ -152,7 +152,7 @@ def build_with_cargo(folder: Path) -> Path:
 
 
 def compile_wasm(source: str | Path, folder: Path, name: str = "bot", *options: str) -> Path:
-    """Compile C without its library to a module of WebAssembly, by Zig from the packages of the tests."""
+    """Compile a file or text in C, without the C library, to a module of WebAssembly; return its path."""
     target = ("-target", "wasm32-freestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--export-table", "-s")
     path, module = folder / f"{name}.c", folder / f"{name}.wasm"
     if isinstance(source, Path):
@@ -186,27 +186,32 @@ def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 
     with HostProcess(kind, library) as child:
         child.hello()
         for side in (0, 1):
+            offset = side * games  # all games of the process have different numbers
             running = {number: Position(variant) for number in range(games // 2)}
             seeds = {number: side_seed(game_seed(11 + side, number), side) for number in running}
-            fresh = True
+            is_first_question = True
             while running:
                 if side != next(iter(running.values())).side:
                     for number, position in running.items():
                         position.seed = seeds[number] ^ 1  # the opponent's random numbers
                         position.play(reference.choose(position))
-                running = {number: each for number, each in running.items() if _is_unfinished(each)}
+                running = {number: position for number, position in running.items() if _is_unfinished(position)}
                 if not running:
                     break
-                histories = {number + side * games: each.moves for number, each in running.items()}
-                given = {number + side * games: seed for number, seed in seeds.items()}
-                answers = child.ask(variant_name, histories, seeds=given, side=side) if fresh else child.turn(histories)
-                fresh = False
+                histories = {number + offset: position.moves for number, position in running.items()}
+                seeds_by_game = {number + offset: seed for number, seed in seeds.items()}
+                answers = (
+                    child.ask(variant_name, histories, seeds=seeds_by_game, side=side)
+                    if is_first_question
+                    else child.turn(histories)
+                )
+                is_first_question = False
                 for number, position in running.items():
                     position.seed = seeds[number]
                     expected = reference.choose(position)
-                    assert answers[number + side * games] == expected, position
+                    assert answers[number + offset] == expected, position
                     position.play(expected)
-                running = {number: each for number, each in running.items() if _is_unfinished(each)}
+                running = {number: position for number, position in running.items() if _is_unfinished(position)}
         assert child.close() == 0
 
 

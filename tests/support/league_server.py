@@ -66,11 +66,9 @@ class LeagueServer:
 
     async def games(self, slug: str) -> list[games_pb2.Game]:
         """Wait until the tournament is finished, and return its games in the order of their numbers."""
-        await self.until(slug, lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
-        request, games = (
-            games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000),
-            list[games_pb2.Game](),
-        )
+        await self.until(slug, lambda tournament: tournament.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+        request = games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000)
+        games: list[games_pb2.Game] = []
         while True:
             page = await self._games.ListGames(request)
             games += page.games

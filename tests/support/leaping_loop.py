@@ -1,4 +1,4 @@
-"""An event loop whose time leaps: what a test would sleep for is over at once, while pipes and streams stay real."""
+"""An event loop whose time a test moves forward, so that timers are due at once; pipes and streams stay real."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ _TURNS = 5
 
 
 class LeapingLoop(asyncio.SelectorEventLoop):
-    """Its time runs as everywhere, and further ahead after each leap: timers on the way are due."""
+    """An event loop whose time is the usual one plus the seconds of all leaps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
 
 async def leap(seconds: float) -> None:
-    """Let so many seconds pass. All due callbacks have run, as far as they wait for nothing else."""
+    """Move the loop's time forward by these seconds, and give due callbacks five turns of the loop to run."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, LeapingLoop)
     loop.leap(seconds)

@@ -1,4 +1,4 @@
-"""The table that the documented training leaves: made once a run, for it takes seconds."""
+"""The table of the training in the documentation, which takes seconds, so that each run of the tests makes it once."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from tests.support.command_line import invoke
 from tests.support.shared import make_once
 
 
-def learnt(temporary: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The table, and what the command said of it. Nobody changes it."""
+def trained_learner(temporary: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the table's file, which no test may change, and the output of the command."""
 
     def train(folder: Path) -> None:
         words = f"bot learn --file {folder / 'it.table'} --games 60000 --against random --seed 1"
-        (folder / "said").write_text(invoke(words.split()).stdout)
+        (folder / "output").write_text(invoke(words.split()).stdout)
 
     folder = make_once(temporary, "learnt", train)
-    return folder / "it.table", (folder / "said").read_text()
+    return folder / "it.table", (folder / "output").read_text()

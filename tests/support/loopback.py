@@ -152,12 +152,12 @@ class RawBot:
     async def next_frame(self) -> pb.PlayResponse:
         """Return the next frame. Raises AioRpcError or EOFError if the stream has ended."""
         async with asyncio.timeout(PATIENCE):
-            arrived = await self._arrived.get()
-        if arrived is None:
+            frame = await self._arrived.get()
+        if frame is None:
             raise EOFError("the server has ended the stream")
-        if isinstance(arrived, grpc.aio.AioRpcError):
-            raise arrived
-        return arrived
+        if isinstance(frame, grpc.aio.AioRpcError):
+            raise frame
+        return frame
 
     async def next_numbered_frame(self) -> pb.PlayResponse:
         """Return the next numbered frame; skip heartbeats and statuses."""

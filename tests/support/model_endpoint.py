@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks the contract of chat completions, and answers as a test tells it."""
+"""A real HTTP server for chat completions of language models, whose answers a test chooses."""
 
 from __future__ import annotations
 
@@ -28,31 +28,32 @@ class Reply:
     tokens: tuple[int, int] | None = (100, 10)
     """The tokens of the prompt and of the answer; None reports none."""
     seconds: float = 0.0
-    """The seconds that it takes."""
+    """The seconds until the reply is sent."""
     body: str | None = None
-    """The body that it sends instead of a completion."""
+    """The body that is sent instead of a completion."""
     cut: bool = False
-    """Does the connection end in the middle of the answer?"""
+    """The connection ends in the middle of the reply."""
     endless: bytes = b""
-    """The bytes that it sends without an end, every `seconds`."""
+    """If not empty: these bytes are sent again and again, every `seconds`."""
 
 
 def cell(name: str) -> Reply:
+    """A reply that moves to the cell with this name."""
     return Reply(json.dumps({"move": name}))
 
 
-Answering = Callable[[Request], Reply]
+AnswerRequest = Callable[[Request], Reply]
 
 
-def in_turn(*replies: Reply) -> Answering:
+def in_turn(*replies: Reply) -> AnswerRequest:
     """Give these replies, one after the other."""
-    left = iter(replies)
-    return lambda request: next(left)
+    remaining = iter(replies)
+    return lambda request: next(remaining)
 
 
 def free_cells(request: Request) -> list[str]:
-    """Read the names of the free cells from the board of the last question, as a model would have to."""
-    questions = [each["content"] for each in request["messages"] if each["role"] == "user"]
+    """Return the names of the free cells on the board of the last question, read from its text as a model does."""
+    questions = [message["content"] for message in request["messages"] if message["role"] == "user"]
     board = next(text for text in reversed(questions) if "\n\nMoves so far" in text).partition("\n\n")[0]
     head, *rows = board.split("\n")
     columns = head.split()
@@ -72,8 +73,8 @@ def question_of(request: Request) -> str:
 @dataclass
 class ModelEndpoint:
     url: str
-    answering: dict[str, Answering]
-    """The requests by model."""
+    answers: dict[str, AnswerRequest]
+    """The function that answers the requests, by model."""
     requests: list[Request] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     """The keys that clients have sent."""
@@ -82,9 +83,9 @@ class ModelEndpoint:
 
 
 @contextmanager
-def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
-    """Serve models by name on a free port inside the block."""
-    endpoint = ModelEndpoint("", answering)
+def model_endpoint(**answers: AnswerRequest) -> Iterator[ModelEndpoint]:
+    """Serve models on a free port inside the block; each keyword is the name of a model, with its function."""
+    endpoint = ModelEndpoint("", answers)
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -96,7 +97,7 @@ def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
             with lock:
                 endpoint.requests.append(request)
                 endpoint.keys.add(self.headers["authorization"])
-                reply = problem or answering[request["model"]](request)
+                reply = problem or answers[request["model"]](request)
             time.sleep(reply.seconds)
             self._send(reply, request["model"])
 
@@ -150,20 +151,21 @@ def _problem(path: str, request: Request) -> Reply | None:
     if path != "/v1/chat/completions":
         return Reply("there is nothing here", status=404)
     roles = [message["role"] for message in request["messages"]]
-    good = roles[0] == "system" and set(roles[1:]) <= {"user", "assistant"} and roles[-1] == "user"
+    is_valid = roles[0] == "system" and set(roles[1:]) <= {"user", "assistant"} and roles[-1] == "user"
     for message in request["messages"]:
-        good = good and isinstance(message["content"], str) and bool(message["content"])
+        is_valid = is_valid and isinstance(message["content"], str) and bool(message["content"])
     if tools := request.get("tools"):
-        chosen = request["tool_choice"]["function"]["name"]
-        good = good and [tool["function"]["name"] for tool in tools] == [chosen]
+        function_name = request["tool_choice"]["function"]["name"]
+        is_valid = is_valid and [tool["function"]["name"] for tool in tools] == [function_name]
     if form := request.get("response_format"):
         schema = form["json_schema"]
-        good = good and form["type"] == "json_schema" and schema["strict"] and re.fullmatch(r"\w+", schema["name"])
+        is_valid = is_valid and form["type"] == "json_schema" and schema["strict"]
+        is_valid = is_valid and bool(re.fullmatch(r"\w+", schema["name"]))
         # A strict schema must name all properties and allow no others.
-        described = schema["schema"]
-        good = good and described["additionalProperties"] is False
-        good = good and described["required"] == list(described["properties"])
-    return None if good else Reply("the request breaks the contract", status=400)
+        properties_schema = schema["schema"]
+        is_valid = is_valid and properties_schema["additionalProperties"] is False
+        is_valid = is_valid and properties_schema["required"] == list(properties_schema["properties"])
+    return None if is_valid else Reply("the request breaks the contract", status=400)
 
 
 def _completion(reply: Reply, model: str) -> dict[str, Any]:
@@ -179,8 +181,12 @@ def _completion(reply: Reply, model: str) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
     }
     if reply.tokens is not None:
-        given, made = reply.tokens
-        document["usage"] = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+        input_tokens, output_tokens = reply.tokens
+        document["usage"] = {
+            "prompt_tokens": input_tokens,
+            "completion_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+        }
     return document
 
 

@@ -1,4 +1,4 @@
-"""Disks of a test's own: small, read-only, in a mount namespace that nobody else sees."""
+"""Small and read-only disks in a mount namespace that only one test sees."""
 
 import os
 import subprocess
@@ -12,31 +12,31 @@ from tests.support.tools import NOT_TRIED
 
 
 class Disk:
-    """A mount that only this test's processes see."""
+    """A mounted disk that only processes in the namespace of `keeper` see; see `enter`."""
 
     def __init__(self, folder: Path, keeper: int) -> None:
         self.folder = folder
-        """The path at which those processes find it."""
+        """The path of the disk for those processes."""
         user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
         self.enter = ("nsenter", "--target", str(keeper), *user, "--mount", "--")
-        """Before a command: it sees the disk."""
+        """Words to put before a command, so that it runs in the namespace."""
         self.here = Path(f"/proc/{keeper}/root{folder}")
-        """The same folder for the test itself."""
+        """The path of the disk for the test itself."""
 
     def remount(self, options: str) -> None:
-        """Changes its size, or whether it may be written."""
+        """Mount the disk again with these options, e.g. `ro` or another `size`."""
         subprocess.run([*self.enter, "mount", "-o", f"remount,{options}", self.folder], check=True)
 
 
 @contextmanager
 def small_disk(folder: Path, options: str) -> Iterator[Disk]:
-    """A disk in memory at `folder`, e.g. with the options `size=1m`; without it the test is not tried."""
+    """A disk in memory at `folder`, e.g. with the options `size=1m`; if it cannot be mounted, the test is skipped."""
     folder.mkdir()
-    alone = ("unshare", "--mount", "--propagation", "private", *(() if os.geteuid() == 0 else ("--map-root-user",)))
+    unshare = ("unshare", "--mount", "--propagation", "private", *(() if os.geteuid() == 0 else ("--map-root-user",)))
     script = f'mount -t tmpfs -o "{options}" none "{folder}" && echo mounted && exec cat'
     try:
         keeper = subprocess.Popen(
-            [*alone, "sh", "-c", script],
+            [*unshare, "sh", "-c", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

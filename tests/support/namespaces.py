@@ -1,4 +1,4 @@
-"""Further hosts on this machine: network namespaces, each with a cable. They need the rights of root."""
+"""Further hosts on this machine: network namespaces, each with a virtual cable. They need the rights of root."""
 
 import ctypes
 import itertools
@@ -37,7 +37,7 @@ class Host:
         _ip("-n", self.name, "link", "set", "lo", "up")
 
     def cut(self) -> None:
-        """Pull the cable: packets are lost, and no end learns it."""
+        """Pull the cable: packets are lost without an error at either end."""
         _ip("link", "set", self._end, "down")
 
     def restore(self) -> None:

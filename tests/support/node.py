@@ -1,4 +1,4 @@
-"""The Node of our packages: the tests need none from the machine."""
+"""The programs of Node, which come with the packages of the tests."""
 
 from pathlib import Path
 

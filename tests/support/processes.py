@@ -25,8 +25,8 @@ Returned = TypeVar("Returned")
 
 def environment(**variables: str) -> dict[str, str]:
     """This process's environment without settings of Noughts, and with these."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NOUGHTS_")}
-    return {**kept, **variables}
+    own_variables = {name: value for name, value in os.environ.items() if not name.startswith("NOUGHTS_")}
+    return {**own_variables, **variables}
 
 
 class Started(subprocess.Popen[str]):
@@ -75,11 +75,11 @@ def run_noughts(
     arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0
 ) -> "subprocess.CompletedProcess[str]":
     """Run `noughts` in a process of its own, and return its output; fail unless it exits with `code`."""
-    done = subprocess.run(
+    process = subprocess.run(
         [*PROGRAM, *arguments], env=dict(env), capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done
+    assert process.returncode == code, f"{arguments}: {process.returncode}\n{process.stdout}\n{process.stderr}"
+    return process
 
 
 def install_package(example: Path, folder: Path) -> None:
@@ -127,14 +127,14 @@ def exit_code_and_errors(process: "subprocess.Popen[str]") -> tuple[int, str]:
 
 
 def eventually(
-    ask: Callable[[], Returned], wanted: Callable[[Returned], object] = bool, seconds: float = 120
+    ask: Callable[[], Returned], accepts: Callable[[Returned], object] = bool, seconds: float = 120
 ) -> Returned:
     """Call `ask` again and again until `wanted` accepts its result, and return that result.
 
     For states that another process or thread changes. Fails after `seconds`.
     """
     deadline = time.monotonic() + seconds
-    while not wanted(answer := ask()):
+    while not accepts(answer := ask()):
         assert time.monotonic() < deadline, answer
         time.sleep(0.05)
     return answer

@@ -1,4 +1,4 @@
-"""The reverse proxy of docs/how-to/operations.md: its very setting, with other addresses and files only."""
+"""A reverse proxy with the configuration of docs/how-to/operations.md; only addresses and files are replaced."""
 
 import re
 import socket
@@ -19,22 +19,22 @@ _MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processe
 events {{ worker_connections 512; }}
 http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
 fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-{setting}
+{configuration}
 }}
 """
 
 
 @contextmanager
 def proxy_before(server: str, folder: Path, website: str = "", public: str = "") -> Iterator[tuple[str, Dialling]]:
-    """A proxy before the server at HOST:PORT: its own HOST:PORT, where it listens already, and how to dial it.
+    """A proxy before the server at HOST:PORT; the block gets the proxy's HOST:PORT and the settings to connect to it.
 
-    It also listens at `public` for the website at that HOST:PORT.
+    The proxy also listens at `public` (HOST:PORT; a free port if empty) for the site at `website` (HOST:PORT).
     """
     program, authority = nginx(), Authority(folder)
     identity = authority.identity("proxy")
     address = f"127.0.0.1:{free_port()}"
-    setting = the_setting_of_the_page()
-    for before, after in (
+    configuration = documented_configuration()
+    for documented, replacement in (
         ("listen 7450", f"listen {address}"),
         ("/etc/noughts/server.pem", str(identity.certificate)),
         ("/etc/noughts/server.key", str(identity.key)),
@@ -42,10 +42,10 @@ def proxy_before(server: str, folder: Path, website: str = "", public: str = "")
         ("listen 7480", f"listen {public or f'127.0.0.1:{free_port()}'}"),
         ("127.0.0.1:17480;", f"{website or server};"),
     ):
-        assert before in setting
-        setting = setting.replace(before, after)
+        assert documented in configuration
+        configuration = configuration.replace(documented, replacement)
     file = folder / "nginx.conf"
-    file.write_text(_MAIN.format(folder=folder, setting=setting), encoding="utf-8")
+    file.write_text(_MAIN.format(folder=folder, configuration=configuration), encoding="utf-8")
     process = subprocess.Popen([program, "-e", "stderr", "-c", file, "-p", folder])
     try:
         _wait_for(address)
@@ -55,11 +55,11 @@ def proxy_before(server: str, folder: Path, website: str = "", public: str = "")
         process.wait(_PATIENCE)
 
 
-def the_setting_of_the_page() -> str:
+def documented_configuration() -> str:
     """Return the configuration of nginx that the page shows."""
-    found = re.search(r"(?s)```nginx\n(.*?)```", _PAGE.read_text(encoding="utf-8"))
-    assert found is not None
-    return found[1]
+    block = re.search(r"(?s)```nginx\n(.*?)```", _PAGE.read_text(encoding="utf-8"))
+    assert block is not None
+    return block[1]
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""Games of random moves to their end, stored without having been played."""
+"""Finished games of random moves, stored without being played."""
 
 import random
 
@@ -16,15 +16,17 @@ def random_moves(variant: Variant, seed: int) -> list[int]:
 
 
 async def store_random_games(arena: Arena, name: str, games: int, *, slug: str = "cup") -> list[list[int]]:
-    """Store a tournament of random games to their end, and return their moves."""
+    """Store a tournament of finished random games, and return the moves of each."""
     variant = parse_variant(name)
     tournament = await arena.tournament(slug, variant=name, games_per_pair=games)
     finished = []
+    all_moves = []
     for game in await arena.play(tournament):
         moves = random_moves(variant, 1_000 * tournament.id + game.ordinal)
+        all_moves.append(moves)
         outcome = Position.after(variant, moves).outcome()
         result = outcome.result if outcome else Result.DRAW
         packed = pack_moves(moves, variant.cells)
         finished.append(game._replace(result=result, termination=Termination.LINE, moves=packed, times=b""))
     await arena.commit(finished)
-    return [random_moves(variant, 1_000 * tournament.id + game.ordinal) for game in finished]
+    return all_moves

@@ -1,4 +1,4 @@
-"""A real HTTP server that receives webhooks: it answers as a test wants, or not at all."""
+"""A real HTTP server that receives webhooks; a test chooses its answers."""
 
 import hashlib
 import hmac
@@ -29,14 +29,18 @@ class Request(NamedTuple):
         return self.headers["Noughts-Delivery"]
 
     def is_signed(self, secret: str) -> bool:
-        """Is the signature that of the timestamp and the body, computed here independently?"""
+        """Return whether the signature is that of the timestamp and the body, which is computed here independently."""
         signed = self.headers["Noughts-Timestamp"].encode() + b"." + self.body
         expected = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
         return hmac.compare_digest(self.headers["Noughts-Signature"], expected)
 
 
 class Receiver:
-    """The requests that a receiver got, and the status of its next answer; None: it hangs until `released`."""
+    """A receiver of webhooks.
+
+    `requests` are those that it answered. `status` is that of the next answer; if None, a request gets no answer and
+    its connection closes after `released` is set, or after a minute.
+    """
 
     def __init__(self) -> None:
         self.url = ""
@@ -49,7 +53,7 @@ class Receiver:
 
     def good(self) -> list[Request]:
         """The requests that were accepted."""
-        return [each for each in self.requests if each.status == 204]
+        return [request for request in self.requests if request.status == 204]
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Run a program under a kernel without some of its calls: `python refusing.py NUMBER[/FIRST_ARGUMENT],... PROGRAM ...`.
+"""Run a program as on a kernel without some system calls: `python refusing.py NUMBER[/FIRST_ARGUMENT],... PROGRAM ...`.
 
-Each of these system calls fails with ENOSYS, for the program and all that it starts.
+Each of these system calls fails with ENOSYS, for the program and all processes that it starts.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ _ALLOW, _FAIL = 0x7FFF0000, 0x00050000 | errno.ENOSYS
 
 
 def refuse(calls: str) -> None:
-    """Refuses these calls to this process, for ever."""
+    """Make these calls fail in this process and its children until they end. `calls`: as in the module's docstring."""
     program = []
     for call in calls.split(","):
         number, _, argument = call.partition("/")
@@ -31,11 +31,13 @@ def refuse(calls: str) -> None:
             program += [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_IF_EQUAL, 0, 3, int(argument))]
         program += [(_LOAD, 0, 0, _NUMBER), (_IF_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, _FAIL)]
     program.append((_RETURN, 0, 0, _ALLOW))
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in program))
-    described = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
+    program_header = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
-    for option, *arguments in ((_SET_NO_NEW_PRIVILEGES, 1, 0), (_SET_SECCOMP, _FILTER, described)):
-        words = [ctypes.c_ulong(each) if isinstance(each, int) else each for each in arguments]
+    for option, *arguments in ((_SET_NO_NEW_PRIVILEGES, 1, 0), (_SET_SECCOMP, _FILTER, program_header)):
+        words = [
+            ctypes.c_ulong(instruction) if isinstance(instruction, int) else instruction for instruction in arguments
+        ]
         if libc.prctl(option, *words, ctypes.c_ulong(0), ctypes.c_ulong(0)) < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 

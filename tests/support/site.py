@@ -1,4 +1,4 @@
-"""A site in a thread of its own, and a browser's view of it without a browser."""
+"""A site in a thread of its own, and requests and event streams to it without a browser."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The body; of a page, line breaks are spaces, and next to the tags of blocks they are nothing."""
+        """The body. In an HTML page, each line break is replaced by a space, or by nothing next to a tag of a block."""
         text = self.body.decode()
         if not self.headers.get("content-type", "").startswith("text/html"):
             return text
@@ -58,17 +58,17 @@ class Site:
         self.hub = hub
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """The answer; headers with `_` for `-`."""
-        response = self._asked(path, method, headers)
+        """Return the answer to a request. Names of headers are written with `_` for `-`."""
+        response = self._send_request(path, method, headers)
         try:
             return Answer(response.status, _headers(response), response.read())
         finally:
             response.close()
 
     def post(self, path: str, form: dict[str, str], **headers: str) -> Answer:
-        """Return the answer to a form there, without following redirects."""
-        sent = {"content_type": "application/x-www-form-urlencoded", **headers}
-        response = self._asked(path, "POST", sent, urlencode(form))
+        """Return the answer to a form that is sent to the path, without following redirects."""
+        headers_with_type = {"content_type": "application/x-www-form-urlencoded", **headers}
+        response = self._send_request(path, "POST", headers_with_type, urlencode(form))
         try:
             return Answer(response.status, _headers(response), response.read())
         finally:
@@ -76,25 +76,25 @@ class Site:
 
     @contextmanager
     def events(self, path: str, **headers: str) -> "Iterator[Events]":
-        """The stream of events there; closed after the block."""
-        response = self._asked(path, "GET", headers)
+        """The stream of events at the path; it is closed at the end of the block."""
+        response = self._send_request(path, "GET", headers)
         try:
             assert response.status == 200, response.read()
             yield Events(response)
         finally:
             response.close()
 
-    def _asked(self, path: str, method: str, headers: dict[str, str], body: str | None = None) -> HTTPResponse:
+    def _send_request(self, path: str, method: str, headers: dict[str, str], body: str | None = None) -> HTTPResponse:
         connection = HTTPConnection(self.address.removeprefix("http://"), timeout=PATIENCE)
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        # With it the socket is the response's alone.
-        connection.request(method, path, body, headers={"Connection": "close", **sent})
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        # With this header only the response holds the socket, so that closing the response closes it.
+        connection.request(method, path, body, headers={"Connection": "close", **sent_headers})
         return connection.getresponse()
 
 
 @contextmanager
 def connection_to(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
-    """A connection to the site from this address of this machine, perhaps with a small buffer of its own."""
+    """A connection to the site from this address of this machine. `receive_bytes`: size of its receive buffer."""
     host, _, port = site.address.removeprefix("http://").partition(":")
     with socket.socket() as connection:
         connection.settimeout(PATIENCE)
@@ -120,7 +120,7 @@ class Events:
         self._response = response
 
     def next(self) -> Event | None:
-        """The next one; None at the end."""
+        """Return the next event, or None at the end of the stream."""
         fields: dict[str, str] = {}
         while line := self._response.readline().decode():
             if line == "\n" and "event" in fields:
@@ -130,7 +130,7 @@ class Events:
         return None
 
     def until(self, kind: str) -> Event:
-        """The next one of this kind."""
+        """Return the next event of this kind; skip others."""
         while (event := self.next()) is not None:
             if event.kind == kind:
                 return event
@@ -155,27 +155,27 @@ def site_of(
     listener = listening(host, port)
     if send_bytes:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_bytes)
-    place = address_of(listener)
-    begun: Future[tuple[Hub, Callable[[], object]]] = Future()
+    address = address_of(listener)
+    entered: Future[tuple[Hub, Callable[[], object]]] = Future()
 
     async def serve() -> None:
         stopping, loop = asyncio.Event(), asyncio.get_running_loop()
         async with running_site(server, Dialling(), listener, settings, **options) as hub:
-            begun.set_result((hub, partial(loop.call_soon_threadsafe, stopping.set)))
+            entered.set_result((hub, partial(loop.call_soon_threadsafe, stopping.set)))
             await stopping.wait()
 
     with ThreadPoolExecutor(1, "site") as pool:
-        ended = pool.submit(run, serve())
-        while not begun.done():
-            if ended.done():
-                ended.result()
+        served = pool.submit(run, serve())
+        while not entered.done():
+            if served.done():
+                served.result()
             time.sleep(0.01)
-        hub, stop = begun.result()
+        hub, stop = entered.result()
         try:
-            yield Site(place, hub)
+            yield Site(address, hub)
         finally:
             stop()
-            ended.result(PATIENCE)
+            served.result(PATIENCE)
 
 
 class ScriptedBot(Bot):
@@ -197,7 +197,7 @@ class Second(ScriptedBot):
 
 
 class LiveGame:
-    """A game whose course the test decides."""
+    """A running game whose moves the test decides."""
 
     def __init__(self, moves: "tuple[queue.Queue[int], queue.Queue[int]]") -> None:
         self._moves = moves
@@ -216,29 +216,36 @@ def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe"
     """A running game of two scripted bots. The test must play it to its end inside the block."""
     moves: tuple[queue.Queue[int], queue.Queue[int]] = (queue.Queue(), queue.Queue())
     game = LiveGame(moves)
-    before = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
-    failed: list[BaseException] = []
+    names_before = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
+    errors: list[BaseException] = []
 
     def play() -> None:
         try:
             server.match(First(moves[0]), Second(moves[1]), variant=variant, games=1, timeout=2 * PATIENCE)
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
 
-    playing = threading.Thread(target=play, name="match")
-    playing.start()
+    thread = threading.Thread(target=play, name="match")
+    thread.start()
 
-    def begun() -> str:
-        listed = site.get("/api/v1/tournaments").document["tournaments"]
-        return next((each["name"] for each in listed if each["name"] not in before and each["state"] == "running"), "")
+    def new_running_tournament() -> str:
+        tournaments = site.get("/api/v1/tournaments").document["tournaments"]
+        return next(
+            (
+                tournament["name"]
+                for tournament in tournaments
+                if tournament["name"] not in names_before and tournament["state"] == "running"
+            ),
+            "",
+        )
 
-    game.name = f"{eventually(begun)}/games/1"
+    game.name = f"{eventually(new_running_tournament)}/games/1"
     # The tournament runs a moment before its first game does.
     eventually(lambda: site.get(f"/{game.name}").status == 200)
     yield game
-    playing.join(PATIENCE)
-    assert not playing.is_alive()
-    assert not failed, failed
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert not errors, errors
 
 
 def _headers(response: HTTPResponse) -> dict[str, str]:

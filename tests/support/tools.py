@@ -1,4 +1,4 @@
-"""Programs that the tests call, on whatever machine they run: compilers, and what may be missing."""
+"""Programs that the tests run: compilers, a browser and a proxy. A test without its program fails or is skipped."""
 
 import os
 import shutil
@@ -13,10 +13,10 @@ from tests.support.browser_program import BrowserProgram, find_browser
 from tests.support.root import ROOT
 
 NOT_TRIED = "not tried: "
-"""The beginning of a skip's reason if this machine lacks a tool; the run ends with a list of them."""
+"""The beginning of the reason for which a test without its tool is skipped; the run ends with a list of these."""
 _COMPILERS = {"cc": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
-# Zig builds its runtime once for each level of optimisation, and checks for undefined behaviour bring one of megabytes.
-# Its headers of the C library are newer than C99.
+# One level of optimisation for all, because Zig builds its runtime once per level. Checks for undefined behaviour
+# would add a runtime of megabytes. The C library's headers of Zig are newer than C99.
 _ZIG_OPTIONS = {
     "cc": ("-O2", "-fno-sanitize=undefined", "-Wno-c11-extensions"),
     "c++": ("-O2", "-fno-sanitize=undefined", "-nostdlib++"),  # the examples in C++ need no library of it
@@ -24,10 +24,10 @@ _ZIG_OPTIONS = {
 
 
 def compiler(language: str) -> tuple[str, ...]:
-    """The command that compiles `cc` or `c++`: this machine's, or Zig's, which comes with the packages of the tests."""
+    """The command of a compiler for `cc` or `c++`: this machine's, or else Zig's from the packages of the tests."""
     for name in _COMPILERS[language]:
-        if found := shutil.which(name):
-            return (found,)
+        if program := shutil.which(name):
+            return (program,)
     return (*zig(), language, *_ZIG_OPTIONS[language])
 
 
@@ -39,36 +39,33 @@ def zig() -> tuple[str, ...]:
 
 
 def cargo() -> str:
-    """Rust's builder. A tool that may be missing: no package brings it, so the run says that it went without.
-
-    With `NOUGHTS_REQUIRE=rust` its absence is a failure, as that of anything else is.
-    """
-    if found := shutil.which("cargo"):
-        return found
+    """The path of cargo. Without cargo the test is skipped, or fails if `NOUGHTS_REQUIRE` contains `rust`."""
+    if program := shutil.which("cargo"):
+        return program
     if "rust" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
         pytest.fail("no cargo here, and NOUGHTS_REQUIRE asks for Rust; install Rust 1.78 or newer")
     pytest.skip(f"{NOT_TRIED}the examples in Rust; no cargo here")
 
 
 def browser_program() -> BrowserProgram:
-    """The browser that the tests drive; `make test` fetches one if the machine has none."""
-    found = find_browser()
-    if found is None:
+    """The browser that the tests drive. Without a browser the test fails; `make test` fetches one first."""
+    program = find_browser()
+    if program is None:
         pytest.fail("no browser here; `make browser` fetches one, or set NOUGHTS_BROWSER to the program of a Chromium")
-    return found
+    return program
 
 
 def nginx() -> str:
-    """A reverse proxy. It may be missing as cargo may: `NOUGHTS_REQUIRE=nginx` makes that a failure."""
-    if found := shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
-        return found
+    """The path of nginx. Without nginx the test is skipped, or fails if `NOUGHTS_REQUIRE` contains `nginx`."""
+    if program := shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+        return program
     if "nginx" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
         pytest.fail("no nginx here, and NOUGHTS_REQUIRE asks for it; install Debian's package nginx-light")
     pytest.skip(f"{NOT_TRIED}the reverse proxy; no nginx here")
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
-    """Standard output of a command; when it fails, so does the test, with everything that it said."""
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, f"{command} exited with {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    """Run a command, and return its stdout. If it fails, the test fails with all output of the command."""
+    process = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=110, check=False)
+    assert process.returncode == 0, f"{command} exited with {process.returncode}\n{process.stdout}\n{process.stderr}"
+    return process.stdout

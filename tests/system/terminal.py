@@ -36,27 +36,29 @@ class Terminal:
         self.size = columns, lines = size
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
-        self._own, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        self.mode_before = termios.tcgetattr(theirs)
+        self._own_end, program_end = pty.openpty()
+        fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.mode_before = termios.tcgetattr(program_end)
         """The settings of the terminal before the program began."""
         self.written = b""
         """Everything that the program has written."""
-        kept = {name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        variables = {
+            name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")
+        }
         self.process = subprocess.Popen(
             program,
-            env={**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            env={**variables, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
+            stdin=program_end,
+            stdout=program_end,
+            stderr=program_end,
             start_new_session=True,
         )
-        self._theirs = theirs
-        self._ends = [self._own, theirs]
+        self._program_end = program_end
+        self._ends = [self._own_end, program_end]
 
     def press(self, keys: str) -> None:
         """Type these keys."""
-        os.write(self._own, keys.encode())
+        os.write(self._own_end, keys.encode())
 
     def click(self, column: int, line: int) -> None:
         """Click at this place with the mouse (report in the SGR form)."""
@@ -95,7 +97,7 @@ class Terminal:
             self._read(min(deadline, time.monotonic() + 0.05))
             assert time.monotonic() < deadline, f"the program still runs; the screen shows\n{self.text}"
         # The kernel passes output on with a delay. All output of the program comes before a mark that is written now.
-        os.write(self._theirs, LAST_MARK)
+        os.write(self._program_end, LAST_MARK)
         while not self.written.endswith(LAST_MARK):
             assert self._read(deadline), "the end of the output did not arrive"
         self.written = self.written.removesuffix(LAST_MARK)
@@ -103,7 +105,7 @@ class Terminal:
 
     def mode(self) -> list[Any]:
         """Return the settings of the terminal now."""
-        return termios.tcgetattr(self._theirs)
+        return termios.tcgetattr(self._program_end)
 
     def characters(self) -> Iterator[tuple[int, int, Any]]:
         """Yield row, column and styled character for the whole screen."""
@@ -125,11 +127,11 @@ class Terminal:
 
     def _read(self, deadline: float) -> bool:
         """Read available output, waiting for it until `deadline`; return whether there was any."""
-        ready, _, _ = select.select([self._own], [], [], max(0.0, deadline - time.monotonic()))
+        ready, _, _ = select.select([self._own_end], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False
         try:
-            data = os.read(self._own, 65_536)
+            data = os.read(self._own_end, 65_536)
         except OSError as error:
             if error.errno != errno.EIO:  # EIO: the other end is closed
                 raise

@@ -50,6 +50,6 @@ def test_each_adapter_plays_a_tournament_of_connect_four(tmp_path: Path) -> None
 def test_an_engine_of_gtp_plays_a_tournament_of_gomoku() -> None:
     engine = f"Engine=gtp:{sys.executable} {PROGRAMS / 'gtp_engine.py'} honest"
     words = ["match", engine, "random", "--variant", "gomoku", "--games", "6", "--seed", "4"]
-    shown = run_here(words, environment()).stdout
-    assert "6 games: 6 won" in shown
-    assert "Engine" in shown
+    output = run_here(words, environment()).stdout
+    assert "6 games: 6 won" in output
+    assert "Engine" in output

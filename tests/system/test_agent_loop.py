@@ -33,11 +33,11 @@ async def improve_with(agent: Agent) -> dict[str, Any]:
     assert (rules["size"], rules["line_lengths"]) == ([3, 3, 1], [3])
 
     async def submit(source: str) -> str:
-        checked = await agent.call("check_bot", content=source, variant="tictactoe")
-        assert checked["faults"] == []
-        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIME_LIMIT_STEP}
-        made = await agent.call("submit_bot", bot="mine", content=source)
-        return str(made["bot_version"])
+        check = await agent.call("check_bot", content=source, variant="tictactoe")
+        assert check["faults"] == []
+        assert {step["name"] for step in check["steps"] if step["outcome"] == "failed"} <= {TIME_LIMIT_STEP}
+        submission = await agent.call("submit_bot", bot="mine", content=source)
+        return str(submission["bot_version"])
 
     first = await submit(FIRST)
     await agent.call("create_tournament", tournament="trial", variant="tictactoe", games_per_pair=2)
@@ -45,13 +45,13 @@ async def improve_with(agent: Agent) -> dict[str, Any]:
         await agent.call("join_tournament", tournament="trial", bot=bot)
     await agent.call("start_tournament", tournament="trial")
     await agent.until("get_tournament", "finished", tournament="trial")
-    listed = await agent.call("list_games_of_tournament", tournament="trial", entry="mine", won=False)
-    lost = listed["games"][0]["name"].rpartition("/")[2]
-    why = await agent.call("explain_game", tournament="trial", number=int(lost))
-    turn = why["turns"][-1]
+    lost_games = await agent.call("list_games_of_tournament", tournament="trial", entry="mine", won=False)
+    lost_number = lost_games["games"][0]["name"].rpartition("/")[2]
+    explanation = await agent.call("explain_game", tournament="trial", number=int(lost_number))
+    turn = explanation["turns"][-1]
     assert (turn["bot"], turn["after"], turn["exact"]) == ("mine", "loss", True)
     assert turn["better"]
-    assert f"(mine) played {turn['move']} and turned a" in why["text"]
+    assert f"(mine) played {turn['move']} and turned a" in explanation["text"]
 
     project = await agent.call("new_bot", name="mine")  # it wins if it can and blocks if it must
     second = await submit(project["bot.py"])
@@ -61,15 +61,15 @@ async def improve_with(agent: Agent) -> dict[str, Any]:
 
 
 def test_an_agent_improves_its_bot_through_tools_alone(tmp_path: Path) -> None:
-    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    server_env = environment(XDG_DATA_HOME=str(tmp_path / "data"))
     with ExitStack() as stack:
         serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
-        address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
-        token = json_of("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
-        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        address = json.loads(first_line(stack.enter_context(started(serving.split(), server_env))))["grpc"]
+        token = json_of("token create --owner ada --scope play --scope submit --scope organise", server_env)["token"]
+        env = {**server_env, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         rival = stack.enter_context(started(["bot", "run", "rival=minimax", "--format", "json"], env))
         assert "rival" in first_line(rival)
         tools = stack.enter_context(started(["mcp", "--listen", "127.0.0.1:0", "--format", "json"], env))
         url = json.loads(first_line(tools))["mcp"]
-        over = asyncio.run(improve(url, token))
-    assert over["tournament"]["match"]["sprt"]["decision"] == "H1"
+        test = asyncio.run(improve(url, token))
+    assert test["tournament"]["match"]["sprt"]["decision"] == "H1"

@@ -61,13 +61,13 @@ def run_action(
     inputs |= given
     runner = folder.parent / "runner"
     runner.mkdir()
-    written, summary = runner / "outputs", runner / "summary"
+    output_file, summary = runner / "outputs", runner / "summary"
     variables = {
         **environment(),
         **(variables or {}),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "GITHUB_ACTION_PATH": str(ACTION.parent),
-        "GITHUB_OUTPUT": str(written),
+        "GITHUB_OUTPUT": str(output_file),
         "GITHUB_STEP_SUMMARY": str(summary),
         "RUNNER_TEMP": str(runner),
         # What the action installs is installed here: pip finds it and its metadata, without an index.
@@ -75,37 +75,39 @@ def run_action(
         "PIP_NO_BUILD_ISOLATION": "0",
     }
     outputs: dict[str, dict[str, str]] = {}
-    done = subprocess.CompletedProcess[str]([], 0, "", "")
+    process = subprocess.CompletedProcess[str]([], 0, "", "")
 
-    def filled(text: str) -> str:
+    def fill_in(text: str) -> str:
         known = {f"inputs.{name}": value for name, value in inputs.items()}
         known |= {f"steps.{name}.outputs.{key}": value for name, of in outputs.items() for key, value in of.items()}
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: known.get(found[1], ""), text)
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda outputs_of_action: known.get(outputs_of_action[1], ""), text)
 
     for step in action["runs"]["steps"]:
-        wanted = re.fullmatch(r"inputs\.([\w-]+) != ''", step.get("if", "inputs.spec != ''"))
-        assert wanted is not None
-        if "uses" in step or not inputs[wanted[1]] or ("pip" in step["run"] and not install):
+        match = re.fullmatch(r"inputs\.([\w-]+) != ''", step.get("if", "inputs.spec != ''"))
+        assert match is not None
+        if "uses" in step or not inputs[match[1]] or ("pip" in step["run"] and not install):
             continue
         assert "${{" not in step["run"]
         script = runner / "script.sh"
         script.write_text(step["run"])
-        written.write_text("")
-        done = subprocess.run(
+        output_file.write_text("")
+        process = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=folder,
-            env=variables | {name: filled(value) for name, value in step.get("env", {}).items()},
+            env=variables | {name: fill_in(value) for name, value in step.get("env", {}).items()},
             capture_output=True,
             text=True,
             timeout=100,
             check=False,
         )
         if "id" in step:
-            outputs[step["id"]] = dict(line.split("=", 1) for line in written.read_text().splitlines())
-        if done.returncode:
+            outputs[step["id"]] = dict(line.split("=", 1) for line in output_file.read_text().splitlines())
+        if process.returncode:
             break
-    found = {name: filled(each["value"]) for name, each in action["outputs"].items()}
-    return ActionRun(done.returncode, found, summary.read_text() if summary.exists() else "", done.stderr)
+    outputs_of_action = {name: fill_in(each["value"]) for name, each in action["outputs"].items()}
+    return ActionRun(
+        process.returncode, outputs_of_action, summary.read_text() if summary.exists() else "", process.stderr
+    )
 
 
 def steps_of(workflow: str) -> list[dict[str, Any]]:
@@ -123,54 +125,54 @@ def repository(tmp_path: Path) -> Path:
 
 def test_good_bot_passes_and_its_match_is_in_the_comment(repository: Path) -> None:
     match_options: dict[str, Any] = {"match-options": "--games 4 --seed 1"}
-    found = run_action(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
-    assert found.code == 0, found.errors
-    assert found.comment == found.summary
-    assert found.comment.startswith("## py:good.py:Odd passes the check\n")
-    assert "\n    Nothing is wrong.\n" in found.comment
-    _, match = found.comment.split("\n## Match\n\n")
+    result = run_action(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
+    assert result.code == 0, result.errors
+    assert result.comment == result.summary
+    assert result.comment.startswith("## py:good.py:Odd passes the check\n")
+    assert "\n    Nothing is wrong.\n" in result.comment
+    _, match = result.comment.split("\n## Match\n\n")
     assert "\n    4 games: " in match
     assert "\n    Elo difference: " in match
     assert all(line.startswith("    ") for line in match.splitlines())
-    assert (found.suite.get("tests"), found.suite.get("failures")) == ("35", "0")
-    assert json.loads(Path(found.outputs["report"]).read_text())["faults"] == []
+    assert (result.suite.get("tests"), result.suite.get("failures")) == ("35", "0")
+    assert json.loads(Path(result.outputs["report"]).read_text())["faults"] == []
 
 
 def test_a_bad_bot_fails_with_its_fault_and_the_fix(repository: Path) -> None:
-    found = run_action(repository, spec="py:bad.py:Odd", against="random", options="--games 2 --seed 5")
-    assert found.code == 1
-    assert found.comment == found.summary
-    assert found.comment.startswith("## py:bad.py:Odd fails the check\n\n| Step | What the bot did | What to do |\n")
-    assert "\n| plays qubic | it placed a stone off the board" in found.comment
+    result = run_action(repository, spec="py:bad.py:Odd", against="random", options="--games 2 --seed 5")
+    assert result.code == 1
+    assert result.comment == result.summary
+    assert result.comment.startswith("## py:bad.py:Odd fails the check\n\n| Step | What the bot did | What to do |\n")
+    assert "\n| plays qubic | it placed a stone off the board" in result.comment
     # What a bot prints stays in the block of code.
-    assert re.findall(r"^.*</details>.*$", found.comment, re.MULTILINE)[-1] == "</details>"
-    assert found.comment.count("\n</details>") == 1
-    assert "## Match" not in found.comment
-    failed = [case.get("name") for case in found.suite if case.find("failure") is not None]
+    assert re.findall(r"^.*</details>.*$", result.comment, re.MULTILINE)[-1] == "</details>"
+    assert result.comment.count("\n</details>") == 1
+    assert "## Match" not in result.comment
+    failed = [case.get("name") for case in result.suite if case.find("failure") is not None]
     assert failed == ["plays qubic", "plays two variants in one process"]
 
 
 def test_a_bot_that_does_not_start_fails_with_the_reason(repository: Path) -> None:
-    found = run_action(repository, spec="exec:true", options="--games 2")
-    assert found.code == 1
-    assert "\n| plays against random moves | got " in found.comment
-    assert found.suite.get("failures") == "1"
+    result = run_action(repository, spec="exec:true", options="--games 2")
+    assert result.code == 1
+    assert "\n| plays against random moves | got " in result.comment
+    assert result.suite.get("failures") == "1"
 
 
 def test_wrong_spec_is_explained_in_the_comment(repository: Path) -> None:
-    found = run_action(repository, spec="py:$(touch there);`touch there`.py:Odd", variant="connect4 --games 2")
-    assert found.code == 2
-    assert found.comment == found.summary
-    assert found.comment.startswith("## The bot could not be checked\n\n    Error: ")
-    assert (found.outputs["junit"], found.outputs["report"]) == ("", "")
+    result = run_action(repository, spec="py:$(touch there);`touch there`.py:Odd", variant="connect4 --games 2")
+    assert result.code == 2
+    assert result.comment == result.summary
+    assert result.comment.startswith("## The bot could not be checked\n\n    Error: ")
+    assert (result.outputs["junit"], result.outputs["report"]) == ("", "")
     assert sorted(file.name for file in repository.iterdir()) == ["bad.py", "good.py"]
 
 
 def test_match_that_cannot_be_played_fails_the_action(repository: Path) -> None:
-    found = run_action(repository, spec="py:good.py:Odd", options="--no-steps --games 2", against="py:older.py:Odd")
-    assert found.code == 2
-    assert "\n## Match\n\n    Error: " in found.comment
-    assert "older.py, which is not a file" in found.comment
+    result = run_action(repository, spec="py:good.py:Odd", options="--no-steps --games 2", against="py:older.py:Odd")
+    assert result.code == 2
+    assert "\n## Match\n\n    Error: " in result.comment
+    assert "older.py, which is not a file" in result.comment
 
 
 def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path: Path) -> None:
@@ -187,9 +189,9 @@ def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path
         ):
             (repository / "good.py").write_text(BOT.format(cell=f"position.free[-1]  # {number}"))
             tested: dict[str, Any] = {"test-against": "1", "test-options": f"--name odd --sprt {sprt}"}
-            found = run_action(repository, variables=there, **checked, **tested)
-            assert found.code == code, found.errors
-            _, test = found.comment.split("\n## Test\n\n")
+            result = run_action(repository, variables=there, **checked, **tested)
+            assert result.code == code, result.errors
+            _, test = result.comment.split("\n## Test\n\n")
             assert f"    odd-{number} against odd-1: {verdict}\n" in test
             shutil.rmtree(repository.parent / "runner")
 
@@ -201,9 +203,9 @@ def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
     workflow = (folder / ".github/workflows/check.yml").read_text()
     (given,) = (step["with"] for step in steps_of(workflow) if step.get("id") == "bot")
     assert given.pop("noughts") == "--find-links wheels noughts[server]"
-    found = run_action(folder, **given, options="--games 2")
-    assert found.code == 0, found.errors
-    assert "passes the check" in found.comment
+    result = run_action(folder, **given, options="--games 2")
+    assert result.code == 0, result.errors
+    assert "passes the check" in result.comment
 
 
 def test_action_and_workflows_follow_the_schemas_of_github(tmp_path: Path) -> None:

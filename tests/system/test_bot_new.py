@@ -20,7 +20,7 @@ ABI = ROOT / "bots" / "examples" / "rust" / "src" / "abi.rs"
 
 @pytest.fixture
 def tools(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `noughts`, the compilers and Node are found."""
+    """Environment variables with a PATH on which `noughts`, the compilers and Node are found."""
     folder = tmp_path / "tools"
     folder.mkdir()
     commands = {
@@ -44,15 +44,15 @@ def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: 
     if language == "rust":
         cargo()
     folder = tmp_path / "my-bot"
-    made = json_of(f"bot new my-bot --language {language} --folder {folder}", tools)
-    assert {"README.md", "Makefile", ".github/workflows/check.yml", ".gitignore"} <= set(made["files"])
+    document = json_of(f"bot new my-bot --language {language} --folder {folder}", tools)
+    assert {"README.md", "Makefile", ".github/workflows/check.yml", ".gitignore"} <= set(document["files"])
     texts = [file.read_text() for file in folder.rglob("*") if file.is_file()]
     assert not any("$NAME" in text or "$CLASS" in text or "$SPEC" in text for text in texts)
-    checked = subprocess.run(
+    process = subprocess.run(
         ["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, timeout=110, check=False
     )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "\nNothing is wrong.\n" in checked.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "\nNothing is wrong.\n" in process.stdout
     suite = ElementTree.parse(folder / "check.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("35", "0")
     if language in ("c", "zig"):
@@ -65,9 +65,9 @@ def test_check_of_a_project_plays_the_only_variant_of_its_bot(tmp_path: Path, to
     json_of(f"bot new drop --folder {folder}", tools)
     bot = folder / "bot.py"
     bot.write_text(re.sub(r"variants = .*", 'variants = ("connect4",)', bot.read_text()))
-    checked = subprocess.run(["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "10 games of connect4 against random moves" in checked.stdout
+    process = subprocess.run(["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "10 games of connect4 against random moves" in process.stdout
     # CI runs the same command, in an action that names no variant either.
     assert "variant:" not in (folder / ".github/workflows/check.yml").read_text()
 

@@ -44,28 +44,30 @@ def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str,
     )
     assert rows["random"]["package"] is None
     assert rows["py:broken"]["package"] == "noughts-faulty"
-    shown = run_noughts(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
-    assert "py:patient" in shown
-    assert "noughts-patient 1.0" in shown
+    output = run_noughts(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
+    assert "py:patient" in output
+    assert "noughts-patient 1.0" in output
 
 
 def test_a_bot_of_a_package_plays_by_its_name(installed: dict[str, str], tmp_path: Path) -> None:
-    found = json_of_process("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
-    assert found["faults"] == []
-    assert found["repeats"] is True
-    assert found["wins"] > 2 * found["losses"]
+    document = json_of_process(
+        "bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)}
+    )
+    assert document["faults"] == []
+    assert document["repeats"] is True
+    assert document["wins"] > 2 * document["losses"]
     with_option = json_of_process("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
     assert with_option["faults"] == []
-    assert with_option["wins"] < found["wins"]
+    assert with_option["wins"] < document["wins"]
 
 
 def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "noughts_server.cli", "bot", "ask", "py:patient", "--format", "json"],
         input="XX.OO.... X\n", env=installed, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["move"] == 5
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["move"] == 5
 
 
 @pytest.mark.parametrize(
@@ -78,9 +80,9 @@ def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> N
 )
 def test_a_bot_of_a_package_that_cannot_be_had_is_refused(installed: dict[str, str], name: str, complaint: str) -> None:
     command = [sys.executable, "-m", "noughts_bots.hosts", "py", name]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=installed, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert complaint in done.stderr.splitlines()[-1]
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert complaint in process.stderr.splitlines()[-1]

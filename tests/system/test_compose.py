@@ -19,7 +19,7 @@ import yaml
 
 from noughts_server.web import handbook
 from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, run_noughts, started
-from tests.support.proxy import the_setting_of_the_page
+from tests.support.proxy import documented_configuration
 from tests.support.root import ROOT
 
 from .compose import BOTS, CLUSTER_SERVICES, COMPOSE, FILE, FOREIGN_SERVICES, SERVICES, Host, arguments, dockerfile
@@ -29,13 +29,13 @@ pytestmark = pytest.mark.at_length
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """This machine, with nothing on it yet."""
+    """This machine in place of the containers, with an empty folder for their data."""
     return Host(tmp_path)
 
 
 @pytest.fixture
 def server(host: Host) -> Iterator["subprocess.Popen[str]"]:
-    """The server of the file, healthy by its own check."""
+    """The server, started by the file's command, after it has passed the file's health check."""
     check = SERVICES["server"]["healthcheck"]["test"]
     assert check[:2] == ["CMD", "noughts"]
     with started(host.command("server"), host.environment("server")) as process:
@@ -46,8 +46,8 @@ def server(host: Host) -> Iterator["subprocess.Popen[str]"]:
 
 def test_compose_file_follows_the_specification() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
-    checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert checked.returncode == 0, checked.stdout
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, process.stdout
 
 
 def test_all_references_of_services_exist() -> None:
@@ -73,7 +73,7 @@ def test_ports_are_open_to_this_machine_only() -> None:
 
 
 def test_the_proxy_has_the_documented_configuration() -> None:
-    plain = re.sub(r"    ssl_certificate.*\n", "", the_setting_of_the_page()).replace(" ssl", "")
+    plain = re.sub(r"    ssl_certificate.*\n", "", documented_configuration()).replace(" ssl", "")
     setting = plain.replace("127.0.0.1:17", "server:7").split()
     assert " ".join(setting) in " ".join((ROOT / FILE["configs"]["nginx"]["file"]).read_text(encoding="utf-8").split())
     address = SERVICES["proxy"]["networks"]["default"]["ipv4_address"]
@@ -106,7 +106,7 @@ def test_variables_of_the_file_are_known_to_the_program() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("*/noughts_*/**/*.py"))
     ours = [service for name, service in SERVICES.items() if name not in FOREIGN_SERVICES]
     names = {name for service in ours for name in service.get("environment", {})}
-    # One is libpq's, one for people who work in a container.
+    # libpq reads the first; people who work in a container use the second.
     assert {name for name in names if name not in sources} == {"PGPASSWORD", "NOUGHTS_CLUSTER"}
 
 
@@ -195,8 +195,8 @@ def test_each_bot_of_the_compose_file_goes_online_and_stops(host: Host, server: 
         bots = {bot: stack.enter_context(started(host.command(bot), host.environment(bot))) for bot in BOTS}
         for bot, process in bots.items():
             assert first_line(process) == f"online as bots/{bot}/versions/1\n"
-        found = json_of("bot list --online", beside)["bots"]
-        assert [row["name"] for row in found] == BOTS
+        rows = json_of("bot list --online", beside)["bots"]
+        assert [row["name"] for row in rows] == BOTS
         run_noughts(yaml.safe_load(health)[1:], host.environment(BOTS[0]))
         for process in bots.values():
             process.send_signal(signal.SIGTERM)
@@ -207,8 +207,8 @@ def test_each_bot_of_the_compose_file_goes_online_and_stops(host: Host, server: 
 
 
 def test_a_bot_without_a_token_gets_an_error_with_the_command(host: Host) -> None:
-    done = run_noughts(host.command("random"), host.environment("random"), code=2)
-    assert "noughts token create" in done.stderr
+    result = run_noughts(host.command("random"), host.environment("random"), code=2)
+    assert "noughts token create" in result.stderr
 
 
 def test_the_operator_sets_the_log_level(host: Host) -> None:

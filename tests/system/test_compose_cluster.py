@@ -26,7 +26,7 @@ DATABASE, BUS = "postgresql://noughts@postgres/noughts", "nats://nats:4222"
 
 @pytest.fixture
 def bus(tmp_path: Path) -> Iterator[str]:
-    """The address of the file's NATS here, healthy by its own check."""
+    """The address of a NATS that runs here by the file's command and has passed the file's health check."""
     host = Host(tmp_path)
     command = [re.sub(r"port=(\d+)", lambda found: "port=" + _port(host, found[1]), word) for word in _command("nats")]
     check = SERVICES["nats"]["healthcheck"]["test"][-1]
@@ -37,8 +37,8 @@ def bus(tmp_path: Path) -> Iterator[str]:
 
 
 def _command(service: str) -> list[str]:
-    found: list[str] = SERVICES[service]["command"]
-    return found
+    command: list[str] = SERVICES[service]["command"]
+    return command
 
 
 def _port(host: Host, port: str) -> str:
@@ -47,7 +47,7 @@ def _port(host: Host, port: str) -> str:
 
 def _healthy(url: str) -> bool:
     try:
-        with urlopen(url, timeout=PATIENCE) as answer:  # it is the file's
+        with urlopen(url, timeout=PATIENCE) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -99,7 +99,7 @@ def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: s
 
 
 def _check(service: str, host: Host) -> list[str]:
-    """The words of its health check, after `noughts`."""
+    """Return the words of a service's health check after `noughts`."""
     check = SERVICES[service]["healthcheck"]["test"]
     assert check[:2] == ["CMD", "noughts"]
     return [host.value(word) for word in check[2:]]

@@ -28,8 +28,8 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
     class_list = tmp_path / "class.csv"
     class_list.write_text("login;Name;email\nada;Ada L.;a@x\nbob;=cmd();b@x\neve;Eve;e@x\n")
     line = f"course init {folder} --class {class_list} --variant tictactoe --games 2 --closes +1h --time none"
-    made = json_of(line, data)
-    assert made["students"] == 3
+    document = json_of(line, data)
+    assert document["students"] == 3
     tokens = {row["login"]: row for row in csv.DictReader((folder / "tokens.csv").read_text().splitlines())}
     assert list(tokens) == ["ada", "bob", "eve"]
     assert tokens["bob"]["name"] == "'=cmd()"
@@ -70,21 +70,21 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
             in run_noughts(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
         )
         for name in ("ada", "Ada-two", "bob_x"):
-            refused = run_here(["bot", "submit", str(tmp_path / "ada.py"), "--name", name], student, code=1).stderr
-            assert f"bots/{name} is not yours" in refused
-            assert "your own login" in refused
+            errors = run_here(["bot", "submit", str(tmp_path / "ada.py"), "--name", name], student, code=1).stderr
+            assert f"bots/{name} is not yours" in errors
+            assert "your own login" in errors
         json_of(f"bot submit {tmp_path / 'ada.py'} --name five", {**env, "NOUGHTS_TOKEN": tokens["ada"]["token"]})
-        begun = run_noughts(["course", "night", str(folder), "--format", "json"], env)
-        assert "token" not in begun.stderr
-        night = json.loads(begun.stdout)
+        night_process = run_noughts(["course", "night", str(folder), "--format", "json"], env)
+        assert "token" not in night_process.stderr
+        night = json.loads(night_process.stdout)
         assert sorted(night["entries"]) == ["ada-bot", "bob-bot", "five"]
         assert (night["estimate"]["bots"], night["estimate"]["games"]) == (3, 6)
         first = night["tournament"].removeprefix("tournaments/")
         eventually(lambda: json_of(f"tournament show {first}", env)["state"], lambda state: state == "finished")
         assert json_of(f"course night {folder} --dry-run", env)["eta_basis"] == "night"
-        again = json_of(f"course night {folder} --openings random:2", env)
-        assert again["tournament"].startswith(night["tournament"].rpartition("-")[0])
-        assert again["tournament"] != night["tournament"]
+        second_night = json_of(f"course night {folder} --openings random:2", env)
+        assert second_night["tournament"].startswith(night["tournament"].rpartition("-")[0])
+        assert second_night["tournament"] != night["tournament"]
         json_of(f"course add {folder} zoe", env)
         (zoe,) = [line for line in (folder / "tokens.csv").read_text().splitlines() if line.startswith("zoe,")]
         late = {**env, "NOUGHTS_TOKEN": zoe.rpartition(",")[2]}
@@ -92,9 +92,11 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         assert (
             "ADA: got a student who has a token" in run_here(["course", "add", str(folder), "ADA"], env, code=1).stderr
         )
-        slug = again["tournament"].removeprefix("tournaments/")
-        over = eventually(lambda: json_of(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished")
-        assert over["openings"]["plies"] == 2
+        slug = second_night["tournament"].removeprefix("tournaments/")
+        second_cup = eventually(
+            lambda: json_of(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished"
+        )
+        assert second_cup["openings"]["plies"] == 2
         reports = json_of(f"course report {folder}", env)
         assert len(reports["reports"]) == 4
         server.terminate()
@@ -139,8 +141,8 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
     assert "--name LOGIN-bot --server games.example:7450 --tls\n" in (folder / "INSTRUCTIONS.md").read_text()
     serving = ["course", "serve", str(folder), "--listen", "0.0.0.0:0"]
     assert "expected a loopback address" in run_here([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
-    refused = run_here(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
-    assert "others could read tokens in transit" in refused.stderr
+    result = run_here(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
+    assert "others could read tokens in transit" in result.stderr
     authority = Authority(tmp_path)
     identity = authority.identity("server", names=("games.example", "127.0.0.1"))
     certificate = ["--tls-cert", str(identity.certificate), "--tls-key", str(identity.key)]
@@ -155,7 +157,7 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
             lambda: json_of(f"bot list --online --server {env['NOUGHTS_SERVER']}", env)["bots"],
             lambda bots: len(bots) == 2,
         )
-        # As `course serve` does each night: by the certificate alone.
+        # As `course serve` does each night: it trusts exactly its own certificate.
         files = CourseFolder(folder)
         token = files.organiser.read_text().strip()
         with connected(f"localhost:{port}", token, identity.dialling()) as client:

@@ -1,4 +1,4 @@
-"""README.md and docs/how-to/writing-a-bot.md show what happens: their programs run, the session is a session."""
+"""Programs and output in README.md and two how-to pages about bots: the programs run, the output is the real one."""
 
 import asyncio
 import contextlib
@@ -57,8 +57,10 @@ async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
 
 
 @asynccontextmanager
-async def running(folder: Path, name: str, league_server: LeagueServer) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A program of the pages as a process, in a folder that holds all of them."""
+async def run_program(
+    folder: Path, name: str, league_server: LeagueServer
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a program of the pages as a process, in a folder with all of them."""
     for each, source in PROGRAMS.items():
         (folder / each).write_text(source.replace(DEFAULT_ADDRESS, league_server.address))
     process = await asyncio.create_subprocess_exec(
@@ -94,7 +96,7 @@ def test_each_program_of_the_pages_names_its_file() -> None:
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])
 async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, league_server: LeagueServer, name: str) -> None:
-    async with running(tmp_path, name, league_server), league_server.opponent("random"):
+    async with run_program(tmp_path, name, league_server), league_server.opponent("random"):
         bot = name.removesuffix(".py")
         await league_server.until_online(bot)
         await league_server.start("cup", bot, "random", games_per_pair=20, seed=5)
@@ -107,15 +109,15 @@ async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, league_server
 async def test_programs_of_the_pages_print_the_values_in_their_comments(
     tmp_path: Path, league_server: LeagueServer, name: str
 ) -> None:
-    async with running(tmp_path, name, league_server) as process, asyncio.timeout(PATIENCE):
-        said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
+    async with run_program(tmp_path, name, league_server) as process, asyncio.timeout(PATIENCE):
+        output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
     if name.startswith("test_"):
-        assert "1 passed" in said.decode()
+        assert "1 passed" in output.decode()
         return
-    promised = re.findall(r"^print\(.*\)  # (.+)$", PROGRAMS[name], re.MULTILINE)
-    assert promised
-    assert said.decode().splitlines() == promised
+    documented = re.findall(r"^print\(.*\)  # (.+)$", PROGRAMS[name], re.MULTILINE)
+    assert documented
+    assert output.decode().splitlines() == documented
 
 
 @pytest.mark.parametrize("name, bot", [("counting_all.py", "CountingAll"), ("line_counter.py", "LineCounter")])
@@ -144,7 +146,7 @@ async def test_a_program_of_the_guide_that_noughts_starts_plays(tmp_path: Path) 
         ),
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
-    # Two of a kind: both take the lowest free cell.
+    # Both take the lowest free cell.
     assert (outcome.games, outcome.terminations, outcome.faults) == (4, {"line": 4}, ())
 
 
@@ -193,9 +195,9 @@ async def session_of_a_game(league_server: LeagueServer) -> list[str]:
 
 
 async def test_the_session_of_the_guide_shows_the_real_messages(league_server: LeagueServer) -> None:
-    shown = "".join(blocks(GUIDE, "text"))
-    happened = "".join(f"{line}\n" for line in await session_of_a_game(league_server))
-    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "..."')
+    documented = "".join(blocks(GUIDE, "text"))
+    real = "".join(f"{line}\n" for line in await session_of_a_game(league_server))
+    assert documented == real.replace(f'"server": "{software_version()}"', '"server": "..."')
 
 
 def test_no_example_shows_a_version_of_noughts() -> None:

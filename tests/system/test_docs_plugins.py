@@ -44,13 +44,13 @@ def test_commands_of_the_guide_find_nothing_wrong_with_its_plugins(tmp_path: Pat
         (tmp_path / program).write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         (tmp_path / program).chmod(0o755)
     variables = environment(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-e", "-c", COMMANDS[name]],
         cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert done.stdout.count("Nothing is wrong.") == COMMANDS[name].count("bot check")
-    assert "crashed" not in done.stdout
+    assert process.returncode == 0, f"{process.stdout}\n{process.stderr}"
+    assert process.stdout.count("Nothing is wrong.") == COMMANDS[name].count("bot check")
+    assert "crashed" not in process.stdout
 
 
 def test_the_guide_has_a_plugin_of_each_kind() -> None:

@@ -1,4 +1,4 @@
-"""The event loop starts processes, whatever garbage there is."""
+"""The event loop starts child processes that do not collect the garbage of their parent."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ run_loop(main())
 
 
 def test_child_does_not_collect_the_garbage_of_its_parent() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment(), capture_output=True, text=True, timeout=100, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "here ")
+    assert (process.returncode, process.stderr) == (0, "here ")

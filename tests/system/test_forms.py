@@ -1,4 +1,4 @@
-"""One bot in all its forms, at one server and in one tournament: whatever carries it, it makes the same moves."""
+"""One bot in all its forms, at one server and in one tournament: it makes the same moves in each form."""
 
 import json
 import os
@@ -44,8 +44,8 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)
     header = run_noughts(["bot", "header", "--folder"], environment()).stdout.strip()
-    made = ("lowest.so", "pbrain-lowest")
-    run("make", "-s", f"INCLUDE={header}", f"CC={shlex.join(compiler('cc'))}", *made, cwd=source)
+    targets = ("lowest.so", "pbrain-lowest")
+    run("make", "-s", f"INCLUDE={header}", f"CC={shlex.join(compiler('cc'))}", *targets, cwd=source)
     plugin = tmp_path / "lowest" / "lowest.py"
     plugin.parent.mkdir()
     plugin.write_text(PLUGIN)
@@ -75,10 +75,12 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
         lines = run_noughts(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
     assert len(lines) == 2 * pairs
     # Referees start the sixth form: the program that connected to the server now gets the address from the referee.
-    called = f"exec{{dial=true}}:{sys.executable} {plugin} dial"
-    there = tmp_path / "called.jsonl"
-    run_noughts(["match", called, specs["program"], "--variant", "gomoku", "-o", str(there)], environment())
-    games = [json.loads(line) for line in (*lines, *there.read_text().splitlines())]
+    dialling_spec = f"exec{{dial=true}}:{sys.executable} {plugin} dial"
+    dialled_games = tmp_path / "called.jsonl"
+    run_noughts(
+        ["match", dialling_spec, specs["program"], "--variant", "gomoku", "-o", str(dialled_games)], environment()
+    )
+    games = [json.loads(line) for line in (*lines, *dialled_games.read_text().splitlines())]
     assert len(games) == 2 * pairs + 2
     assert {game["termination"] for game in games} == {"line"}
     # Each takes the lowest free cell, so that there is only one game.

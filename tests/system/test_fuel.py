@@ -53,9 +53,9 @@ def test_a_seed_gives_the_same_games_locally_and_on_a_server(modules: dict[str, 
         specs = [f"{name}=wasm:{module}" for name, module in modules.items()]
         options = [*OPTIONS, "--concurrency", concurrency, "-o", str(files[-1])]
         run_noughts(["tournament", "run", *specs, "random", *options], environment())
-    here, again = (file.read_bytes() for file in files)
-    assert here == again
-    lost = [game["fault"] for game in map(json.loads, here.splitlines()) if game["termination"] == "timeout"]
+    local_games, second_local_games = (file.read_bytes() for file in files)
+    assert local_games == second_local_games
+    lost = [game["fault"] for game in map(json.loads, local_games.splitlines()) if game["termination"] == "timeout"]
     assert {(fault["bot"], fault["reason"]) for fault in lost} == {
         ("spins", "gave up its move: the module used up its fuel of 100,000")
     }
@@ -70,8 +70,8 @@ def test_a_seed_gives_the_same_games_locally_and_on_a_server(modules: dict[str, 
             run_noughts(["bot", "submit", str(module), "--name", name], env)
         stack.enter_context(started(["bot", "run", "random"], env))
         eventually(lambda: len(json_of("bot list --online", env)["bots"]), lambda bots: bots == 3)
-        refused = run_here(["tournament", "create", "cup", *OPTIONS, "--time", "1/move"], env, code=2)
-        assert "--fuel 100000: the clock 1/move depends on the machine" in refused.stderr
+        result = run_here(["tournament", "create", "cup", *OPTIONS, "--time", "1/move"], env, code=2)
+        assert "--fuel 100000: the clock 1/move depends on the machine" in result.stderr
         assert (
             json.loads(run_here(["tournament", "create", "cup", *OPTIONS, "--format", "json"], env).stdout)["fuel"]
             == 100_000
@@ -79,8 +79,8 @@ def test_a_seed_gives_the_same_games_locally_and_on_a_server(modules: dict[str, 
         run_here(["tournament", "join", "cup", "--bot", "lots", "--bot", "spins", "--bot", "random"], env)
         run_here(["tournament", "start", "cup"], env)
         run_here(["tournament", "wait", "cup"], env)
-        there = run_here(["game", "list", "cup", "--format", "json"], env).stdout
-    assert games_by_seed(there) == games_by_seed(here.decode())
+        server_games = run_here(["game", "list", "cup", "--format", "json"], env).stdout
+    assert games_by_seed(server_games) == games_by_seed(local_games.decode())
 
 
 def games_by_seed(lines: str) -> list[tuple[Any, ...]]:

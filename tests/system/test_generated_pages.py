@@ -128,16 +128,16 @@ def test_python_reference_has_every_public_name() -> None:
 
 
 def test_page_of_the_protocol_names_each_reason_that_ends_a_stream() -> None:
-    found = {
+    reasons = {
         reason
         for file in (ROOT / "referee").rglob("*.py")
         for reason in re.findall(
             r'(?:StreamClosed|__init__)\(\s*grpc\.StatusCode\.\w+,\s*"(\w+)"', file.read_text(encoding="utf-8")
         )
     }
-    assert {"HEARTBEAT_MISSED", "COLUMNS_UNEVEN"} <= found
+    assert {"HEARTBEAT_MISSED", "COLUMNS_UNEVEN"} <= reasons
     text = (REFERENCE / "protocol.md").read_text(encoding="utf-8")
-    assert [reason for reason in sorted(found) if f"`{reason}`" not in text] == []
+    assert [reason for reason in sorted(reasons) if f"`{reason}`" not in text] == []
 
 
 def test_every_part_is_in_a_page_and_every_page_names_known_parts() -> None:

@@ -17,7 +17,7 @@ from tests.support.root import ROOT
 
 GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
-# They stand for the reader's own engine, which is not there.
+# Commands that replace those of the reader's own engine, which does not exist here.
 STAND_INS = {
     "./pbrain-mine": "noughts bot gomocup first-free",
     "wine ./pbrain-mine.exe": "noughts bot gomocup first-free",
@@ -26,8 +26,8 @@ STAND_INS = {
 
 def block(language: str) -> list[str]:
     """The lines of the guide's only block of this kind."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    return str(found).splitlines()
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    return str(text).splitlines()
 
 
 @pytest.mark.parametrize("text", block("gomocup"))
@@ -45,8 +45,8 @@ async def test_an_engine_of_the_guide_plays(text: str) -> None:
 def test_the_session_of_the_guide_shows_the_engines_real_answers() -> None:
     command, *lines = block("gomocup-session")
     typed = [line.removeprefix("> ") for line in lines if line.startswith("> ")]
-    said = [line for line in lines if not line.startswith("> ")]
-    run = subprocess.run(
+    answers = [line for line in lines if not line.startswith("> ")]
+    process = subprocess.run(
         [*NOUGHTS, *command.removeprefix("$ noughts ").split()],
         input="\n".join(typed),
         capture_output=True,
@@ -54,4 +54,4 @@ def test_the_session_of_the_guide_shows_the_engines_real_answers() -> None:
         check=True,
         timeout=60,
     )
-    assert run.stdout.replace(f'version="{software_version()}"', 'version="..."').splitlines() == said
+    assert process.stdout.replace(f'version="{software_version()}"', 'version="..."').splitlines() == answers

@@ -168,8 +168,8 @@ async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Pat
             if "server" in victims:
                 league.serve()
             if len(victims) == 3:
-                shown = json.loads(run_here(["game", "show", "long/1", "--format", "json"], league.env).stdout)
-                assert (bytes(shown["moves"]), shown["termination"]) == (row.moves, "going_on")
+                document = json.loads(run_here(["game", "show", "long/1", "--format", "json"], league.env).stdout)
+                assert (bytes(document["moves"]), document["termination"]) == (row.moves, "going_on")
             league.play(*(name for name in victims if name != "server"))
         await wait_until(lambda: read_row(league.path, "SELECT moves, times FROM games") is not None)
         league.kill("server")

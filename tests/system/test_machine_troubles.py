@@ -44,8 +44,8 @@ def test_a_full_temporary_folder_refuses_uploads_with_a_reason(disk: Disk, tmp_p
         token = json_of(f"token create --owner ada --scope submit --db {database}", environment())["token"]
         env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
         fill(ballast)
-        refused = short_error(run_here(["bot", "submit", str(bot)], env, code=1).stderr)
-        assert "the server cannot do this now: a disk of its machine is full" in refused
+        refusal = short_error(run_here(["bot", "submit", str(bot)], env, code=1).stderr)
+        assert "the server cannot do this now: a disk of its machine is full" in refusal
         ballast.unlink()
         run_here(["bot", "submit", str(bot)], env)
     text = log.read_text()
@@ -62,8 +62,8 @@ def test_a_server_without_free_descriptors_logs_it_and_recovers(tmp_path: Path) 
         with ExitStack() as connections:
             for _ in range(128):
                 connections.enter_context(socket.create_connection((host, int(port))))
-            (said,) = eventually(lambda: events(log.read_text(), "files_exhausted"), bool)
-            assert said["problem"] == "it has opened as many files as it can"
+            (event,) = eventually(lambda: events(log.read_text(), "files_exhausted"), bool)
+            assert event["problem"] == "it has opened as many files as it can"
         eventually(lambda: events(log.read_text(), "files_available"), bool)
         assert json_of("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
 

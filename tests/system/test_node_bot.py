@@ -57,7 +57,7 @@ class Relay:
         self._open: set[asyncio.StreamWriter] = set()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, there and back, until either end closes it."""
+        """Carry the bytes of one connection in both directions until either end closes it."""
         host, _, port = self._server.rpartition(":")
         far_reader, far_writer = await asyncio.open_connection(host, int(port))
         ends = {writer, far_writer}
@@ -70,7 +70,7 @@ class Relay:
                 end.close()
 
     def cut(self) -> None:
-        """Breaks every connection without a word, as a network does; new ones are carried."""
+        """Abort every connection, as a failing network does; later connections are carried."""
         for writer in self._open:
             writer.transport.abort()
 
@@ -98,7 +98,7 @@ async def relay_to(server: str) -> AsyncIterator[Relay]:
 
 
 def points(games: list[games_pb2.Game]) -> float:
-    """Return the score of the bot, of one point a game."""
+    """Return the bot's score: a win is one point, a draw half a point."""
     worth = {types_pb2.RESULT_FIRST_WINS: 1.0, types_pb2.RESULT_DRAW: 0.5, types_pb2.RESULT_SECOND_WINS: 0.0}
     return sum(worth[game.result] if game.first == "node" else 1 - worth[game.result] for game in games)
 
@@ -159,15 +159,15 @@ async def test_games_continue_after_the_connection_is_cut(bot: Path, league_serv
         await league_server.until("cut", lambda each: each.games_done > 0)
         relay.cut()
         await node.until("connection lost, dialling again")
-        done = (await league_server.until("cut", lambda each: True)).games_done
-        assert done < 800, "the tournament ended before the cut: play more games"
+        games_done = (await league_server.until("cut", lambda each: True)).games_done
+        assert games_done < 800, "the tournament ended before the cut: play more games"
         await node.until("playing as")
         cut = await league_server.games("cut")
         await league_server.start("whole", "node", "random", **conditions)
         whole = await league_server.games("whole")
     assert len(cut) == 800
     assert {game.termination for game in cut} <= BLAMELESS
-    # The same chance at the same ply, asked once or twice: the same games.
+    # Random numbers follow from seed and ply, so a question that is sent again gets the same answer.
     assert [list(game.moves) for game in cut] == [list(game.moves) for game in whole]
 
 
@@ -179,8 +179,8 @@ async def test_the_node_bot_reconnects_to_a_restarted_server(bot: Path, tmp_path
                 await first.start(
                     "cup", "node", "random", variant="mnk:5,5,4", games_per_pair=800, concurrency=32, seed=7
                 )
-                done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
-                assert done < 800, "the tournament ended before the server: play more games"
+                games_done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
+                assert games_done < 800, "the tournament ended before the server: play more games"
         await node.until("connection lost")
         async with league_server_at(tmp_path, listen=first.address, token=first.token) as second:
             await node.until("playing as")
@@ -236,15 +236,15 @@ def test_the_node_bot_has_the_servers_boards_and_random_numbers(bot: Path) -> No
         const draws = {json.dumps([(str(seed), ply, bound) for seed, ply, bound in draws])};
         console.log(JSON.stringify([{json.dumps(variants)}.map(lines), draws.map(drawn)]));
     """
-    done = subprocess.run(
+    process = subprocess.run(
         [NODE, "--input-type=module", "--eval", program], capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 0, done.stderr
-    boards, drawn = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    boards, drawn = json.loads(process.stdout)
     for name, through in zip(variants, boards, strict=True):
         variant = parse_variant(name)
-        found = [{sum(1 << cell for cell in line) for line in lines} for lines in through]
-        assert found == [set(lines) for lines in variant.lines_through], name
+        node_lines = [{sum(1 << cell for cell in line) for line in lines} for lines in through]
+        assert node_lines == [set(lines) for lines in variant.lines_through], name
     assert drawn == [Draws(seed, ply).below(bound) for seed, ply, bound in draws]
 
 

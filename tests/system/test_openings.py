@@ -15,12 +15,12 @@ class Chooser(Bot):
     """Places two more stones if it can, otherwise takes O, and records its questions."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int, int]] = []
+        self.questions: list[tuple[str, int, int]] = []
         self.sides: list[int] = []
-        self.begun: list[list[int]] = []
+        self.first_moves: list[list[int]] = []
 
     def open(self, opening: OpeningChoice) -> Choice:
-        self.asked.append((opening.rule, opening.step, len(opening.stones)))
+        self.questions.append((opening.rule, opening.step, len(opening.stones)))
         assert opening.variant.name == "gomoku"
         if not opening.stones:
             return Put((0, 1, 2))
@@ -32,7 +32,7 @@ class Chooser(Bot):
 
     def choose(self, position: Position) -> int:
         if position.ply < 7:
-            self.begun.append(position.moves[:5])
+            self.first_moves.append(position.moves[:5])
         return position.free[0]
 
 
@@ -40,14 +40,14 @@ def test_bots_agree_in_turn_on_the_opening_of_their_game() -> None:
     bot = Chooser()
     with serving() as server:
         result = server.match(bot, "fives", variant="gomoku+swap2", games=2, seed=3)
-    assert bot.asked == [("swap2", 0, 0), ("swap2", 1, 3)]
+    assert bot.questions == [("swap2", 0, 0), ("swap2", 1, 3)]
     own_opening, opponents_opening = result.games
     # In the first game the bot opened and `fives` took a side. In the second, `fives` opened, the bot placed two
     # more stones, and `fives` took a side.
     assert own_opening.moves[:3] == [0, 1, 2]
     assert opponents_opening.moves[3:5] == [200, 201]
     assert [game.first for game in result.games].count("fives") == bot.sides.count(1)
-    assert bot.begun[0] == own_opening.moves[: len(bot.begun[0])]
+    assert bot.first_moves[0] == own_opening.moves[: len(bot.first_moves[0])]
 
 
 class Failing(Bot):

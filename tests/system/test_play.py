@@ -245,10 +245,10 @@ def test_coordinates_are_typed_on_a_large_board() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_every_cell_of_a_board_of_twenty_is_on_the_screen(size: tuple[int, int]) -> None:
     with terminal("play person --variant mnk:20,20,5", size=size) as screen:
-        shown = screen.until(lambda shown: re.search(r"^ *1 [ .│\[]+", shown, re.MULTILINE) is not None)
+        text = screen.until(lambda text: re.search(r"^ *1 [ .│\[]+", text, re.MULTILINE) is not None)
         for row in range(1, 21):
-            assert re.search(rf"^ *{row} [ .│\[]", shown, re.MULTILINE), row
-        assert re.search(r" q +r +s +t\b", shown)
+            assert re.search(rf"^ *{row} [ .│\[]", text, re.MULTILINE), row
+        assert re.search(r" q +r +s +t\b", text)
 
 
 def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
@@ -263,9 +263,9 @@ def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
 @pytest.mark.parametrize("size", [(59, 24), (44, 24)])
 def test_on_a_narrow_screen_the_panel_is_below_the_board(size: tuple[int, int]) -> None:
     with terminal("play first-free --variant gomoku --first me --mark O", size=size) as screen:
-        shown = screen.until("> O You 0")
+        text = screen.until("> O You 0")
         for row in range(1, 16):
-            assert re.search(rf"^ *{row}(  \.| \[\.| \.).*[.\]] *$", shown, re.MULTILINE), f"{row} of\n{shown}"
+            assert re.search(rf"^ *{row}(  \.| \[\.| \.).*[.\]] *$", text, re.MULTILINE), f"{row} of\n{text}"
         screen.press(" ")
         screen.until("cursor: h8  last: a15 (first-free)")
         screen.until("moves: h8 a15\n")
@@ -279,8 +279,8 @@ def test_the_last_moves_are_listed_next_to_the_board(size: tuple[int, int], move
             for column in "ac" if row < 5 else "ca":
                 screen.press(f"{column}{row}" + ("" if row > 1 else ENTER))
                 screen.until(f"last: {column}{row} ")
-        shown = screen.until("  8. c8  a8")
-        assert len(re.findall(r"\d\. [ac]\d  [ac]\d\b", shown)) >= moves
+        text = screen.until("  8. c8  a8")
+        assert len(re.findall(r"\d\. [ac]\d  [ac]\d\b", text)) >= moves
 
 
 def test_a_hint_moves_the_cursor_to_a_reference_bots_move() -> None:
@@ -349,9 +349,9 @@ def test_games_and_result_can_be_saved(tmp_path: Path) -> None:
 def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     with terminal(f"play learner:file={file},learn=true --first me --seed 1") as screen:
-        shown = screen.until("Your turn")
-        assert re.search(r"learner:file=\S+\N{HORIZONTAL ELLIPSIS}$", shown, re.MULTILINE)
-        assert "learn=true" not in shown
+        text = screen.until("Your turn")
+        assert re.search(r"learner:file=\S+\N{HORIZONTAL ELLIPSIS}$", text, re.MULTILINE)
+        assert "learn=true" not in text
         for key, reply in (("5", "last: c2"), ("3", "last: b3"), ("7", "You win")):
             screen.press(key)
             screen.until(reply)
@@ -470,9 +470,9 @@ def test_wrong_options_are_refused_before_the_screen_opens(server: ServerUnderTe
 
 
 def test_play_without_a_terminal_is_an_error_with_a_fix() -> None:
-    refused = run_noughts(["play", "random"], environment(), code=1).stderr
-    assert "needs a terminal" in refused
-    assert "noughts bot ask" in refused
+    errors = run_noughts(["play", "random"], environment(), code=1).stderr
+    assert "needs a terminal" in errors
+    assert "noughts bot ask" in errors
 
 
 def test_asking_a_bot_on_a_terminal_answers_each_position_at_once() -> None:

@@ -37,8 +37,8 @@ _LARGEST_FLOOD = 20_000_000
 
 
 @asynccontextmanager
-async def behind_the_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[Client, str, Dialling]]:
-    """A server and a proxy in front of it; the block gets a client, the proxy's address, and its dial settings."""
+async def server_behind_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[Client, str, Dialling]]:
+    """Run a server and a proxy in front of it; yield a client, the proxy's address, and the settings to dial it."""
     async with client_of(folder / "x.sqlite", limits=Limits(**limits), proxies=("127.0.0.1",)) as client:
         with proxy_before(client.server.address, folder) as (address, dialling):
             yield client, address, dialling
@@ -46,7 +46,7 @@ async def behind_the_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[C
 
 @pytest.mark.processes
 async def test_a_tournament_is_played_through_the_proxy(tmp_path: Path) -> None:
-    async with behind_the_proxy(tmp_path) as (client, address, dialling):
+    async with server_behind_proxy(tmp_path) as (client, address, dialling):
         token = await client.token()
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
@@ -60,58 +60,58 @@ async def test_a_tournament_is_played_through_the_proxy(tmp_path: Path) -> None:
             for name in ("ada", "bob"):
                 await client.join(token, name)
             await client.start(token)
-            shown = await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+            finished_cup = await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
             for task in playing:
                 task.cancel()
-        assert shown.games_done == 200
+        assert finished_cup.games_done == 200
 
 
 async def test_the_server_trusts_the_proxy_about_addresses_not_visitors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
-    answer = StatusServicer.GetStatus
+    addresses: list[str] = []
+    get_status = StatusServicer.GetStatus
 
-    async def noted(self: StatusServicer, request: Any, context: Any) -> Any:
-        seen.append(VISITOR.get().address)
-        return await answer(self, request, context)
+    async def record_address(self: StatusServicer, request: Any, context: Any) -> Any:
+        addresses.append(VISITOR.get().address)
+        return await get_status(self, request, context)
 
-    noted.__dict__.update(answer.__dict__)  # keep the declared access of the method
-    monkeypatch.setattr(StatusServicer, "GetStatus", noted)
-    async with behind_the_proxy(tmp_path) as (_, address, dialling), dialling.async_channel(address) as channel:
+    record_address.__dict__.update(get_status.__dict__)  # keep the declared access of the method
+    monkeypatch.setattr(StatusServicer, "GetStatus", record_address)
+    async with server_behind_proxy(tmp_path) as (_, address, dialling), dialling.async_channel(address) as channel:
         status = status_pb2_grpc.StatusServiceStub(channel)
         await status.GetStatus(status_pb2.GetStatusRequest(), metadata=(("x-real-ip", "192.0.2.66"),))
-    assert seen == ["127.0.0.1"]
+    assert addresses == ["127.0.0.1"]
 
 
 async def test_the_website_is_read_through_the_proxy(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client:
-        await asyncio.to_thread(_read_through, client.server.address, tmp_path)
+        await asyncio.to_thread(_read_site_through_proxy, client.server.address, tmp_path)
 
 
-def _read_through(server: str, folder: Path) -> None:
+def _read_site_through_proxy(server: str, folder: Path) -> None:
     public = f"127.0.0.1:{free_port()}"
-    few = LiveSettings(address_streams=1)
-    with site_of(server, few, proxies=("127.0.0.1",), public_url=f"https://{public}") as site:
-        place = site.address.removeprefix("http://")
-        with proxy_before(server, folder, place, public) as (_, dialling):
+    one_stream = LiveSettings(address_streams=1)
+    with site_of(server, one_stream, proxies=("127.0.0.1",), public_url=f"https://{public}") as site:
+        site_address = site.address.removeprefix("http://")
+        with proxy_before(server, folder, site_address, public) as (_, dialling):
             trust = ssl.create_default_context(cafile=str(dialling.ca))
 
             def ask(path: str) -> HTTPResponse:
-                asked = Request(f"https://{public}{path}", headers={"x-real-ip": "192.0.2.66"})
-                answer: HTTPResponse = urlopen(asked, timeout=30, context=trust)
+                request = Request(f"https://{public}{path}", headers={"x-real-ip": "192.0.2.66"})
+                answer: HTTPResponse = urlopen(request, timeout=30, context=trust)
                 return answer
 
             assert f"https://{public}/tournaments.atom" in ask("/tournaments.atom").read().decode()
             with ask("/api/v1/featured/events") as events:
                 assert b"event: snapshot" in b"".join(events.readline() for _ in range(2))
-                with pytest.raises(HTTPError) as refused:
+                with pytest.raises(HTTPError) as raised:
                     ask("/api/v1/featured/events")
-                assert "from 127.0.0.1 are" in json.load(refused.value)["error"]["message"]
+                assert "from 127.0.0.1 are" in json.load(raised.value)["error"]["message"]
 
 
 async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp_path: Path) -> None:
-    async with behind_the_proxy(tmp_path) as (client, address, dialling):
+    async with server_behind_proxy(tmp_path) as (client, address, dialling):
         options = (("grpc.use_local_subchannel_pool", 1),)
         credentials = grpc.ssl_channel_credentials(dialling.ca.read_bytes())  # type: ignore[union-attr]
         channels = [grpc.aio.secure_channel(address, credentials, options=options) for _ in range(70)]
@@ -134,27 +134,27 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
     tmp_path: Path, frames: http2.Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    visit = Admission.admit
+    admit = Admission.admit
 
-    def counted(self: Admission, access: Access, context: Context, method: str) -> Any:
+    def count_call(self: Admission, access: Access, context: Context, method: str) -> Any:
         calls.append(context.peer())
-        return visit(self, access, context, method)
+        return admit(self, access, context, method)
 
-    monkeypatch.setattr(Admission, "admit", counted)
-    async with behind_the_proxy(tmp_path) as (client, address, dialling):
-        before = mebibytes()
+    monkeypatch.setattr(Admission, "admit", count_call)
+    async with server_behind_proxy(tmp_path) as (client, address, dialling):
+        before = used_mebibytes()
         sent = await asyncio.to_thread(send_flood, address, dialling, frames)
         assert sent > 100_000
         assert len(calls) < sent / 10_000  # a call takes 200 bytes
-        assert mebibytes() < before + 50
+        assert used_mebibytes() < before + 50
         assert await client.serving("") == "SERVING"
 
 
-def mebibytes() -> int:
+def used_mebibytes() -> int:
     """Return the memory of this process, in which the server runs, and of the proxy, in MiB."""
     this = psutil.Process()
-    taken: int = sum(process.memory_info().rss for process in (this, *this.children(recursive=True)))
-    return taken >> 20
+    total_bytes: int = sum(process.memory_info().rss for process in (this, *this.children(recursive=True)))
+    return total_bytes >> 20
 
 
 def send_flood(address: str, dialling: Dialling, frames: http2.Flood) -> int:

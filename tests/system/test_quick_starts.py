@@ -23,20 +23,20 @@ pytestmark = [pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS), pytest.ma
 
 def terminals() -> list[str]:
     """Return the tutorial's commands for each of its three terminals."""
-    found = blocks("docs/tutorials/first-league.md")
-    assert len(found) == 3
-    return found
+    commands = blocks("docs/tutorials/first-league.md")
+    assert len(commands) == 3
+    return commands
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A fresh copy of what a clone holds."""
+    """A copy of the files that a clone has."""
     copy = tmp_path / "noughts"
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in filter(None, process.stdout.split("\0")):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
@@ -53,10 +53,10 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
     serving, playing, organising = terminals()
     # A free port replaces the default one, because two runs can be on one machine.
     assert f"# {DEFAULT_SERVER}" in serving
-    serving, asked = re.subn(
+    serving, replaced = re.subn(
         r"^noughts serve\b", "noughts serve --no-web --listen 127.0.0.1:0", serving, flags=re.MULTILINE
     )
-    assert asked == 1
+    assert replaced == 1
     async with run_shell(serving, folder, environment) as first:
         await first.wait_for("serves at ", "Ctrl-C", within=INSTALL_SECONDS)
         [address] = re.findall(r"serves at (127\.0\.0\.1:\d+)", first.output)
@@ -68,10 +68,10 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
                 async with asyncio.timeout(STEP_SECONDS):
                     code = await third.process.wait()
             assert code == 0, third.output
-    shown = third.output
-    assert "2,000" in shown or "2000" in shown
-    assert shown.count("rival") > 3
-    assert "provisional" not in shown.lower()
+    output = third.output
+    assert "2,000" in output or "2000" in output
+    assert output.count("rival") > 3
+    assert "provisional" not in output.lower()
     assert (folder / "ada.token").read_text().startswith("nou_")
     assert time.monotonic() - began < 600
 

@@ -54,14 +54,14 @@ def server_with_games(
     with ExitStack() as stack:
         server = stack.enter_context(started([*SERVE, str(database)], environment(), program))
         address = json.loads(first_line(server))["grpc"]
-        made = subprocess.run(
+        process = subprocess.run(
             [*program, "token", "create", "--owner", "ada", "--db", str(database), "--format", "json"],
             env=environment(),
             capture_output=True,
             text=True,
             check=True,
         )
-        token = json.loads(made.stdout)["token"]
+        token = json.loads(process.stdout)["token"]
         env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
         stack.enter_context(bots_online(address, token, left="random", right="first-free"))
         json_of("tournament create long --games 1000000 --concurrency 16", env)
@@ -89,7 +89,7 @@ def wait_for_recovery(env: dict[str, str], games: int) -> None:
 
 
 def fill(ballast: Path) -> None:
-    """Fill the disk."""
+    """Fill the disk with this file."""
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
@@ -111,19 +111,19 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
     program = (*disk.enter, *PROGRAM)
     with server_with_games(database, program) as (server, env):
         fill(ballast)
-        held = wait_for_trouble(env)
-        assert held["database_trouble"] == "its disk is full"
-        refused = run_here(["health"], env, code=1).stderr
-        assert "its disk is full" in short_error(refused)
+        status = wait_for_trouble(env)
+        assert status["database_trouble"] == "its disk is full"
+        errors = run_here(["health"], env, code=1).stderr
+        assert "its disk is full" in short_error(errors)
         # The server refuses requests that it cannot store.
-        refused = run_here(["tournament", "create", "other"], env, code=1).stderr
-        assert "its disk is full" in short_error(refused)
-        assert json_of("status", env)["games"] == held["games"]
+        errors = run_here(["tournament", "create", "other"], env, code=1).stderr
+        assert "its disk is full" in short_error(errors)
+        assert json_of("status", env)["games"] == status["games"]
         ballast.unlink()
-        wait_for_recovery(env, held["games"])
+        wait_for_recovery(env, status["games"])
         assert len(json_of("tournament list", env)["tournaments"]) == 1
         fill(ballast)
-        held = wait_for_trouble(env)
+        status = wait_for_trouble(env)
         server.kill()
         _, log = exit_code_and_errors(server)
     assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
@@ -132,7 +132,7 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
     ballast.unlink()
     with started([*SERVE, str(database)], environment(), program) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
-        assert json_of("tournament show long", env)["games"] == held["games"]
+        assert json_of("tournament show long", env)["games"] == status["games"]
 
 
 def test_a_full_disk_is_reported_at_the_start(disk: Disk) -> None:
@@ -148,8 +148,8 @@ def test_a_full_disk_is_reported_at_the_start(disk: Disk) -> None:
 def test_a_read_only_disk_is_reported_at_the_start(disk: Disk) -> None:
     database = disk.folder / "noughts.db"
     program = (*disk.enter, *PROGRAM)
-    made = [*program, "token", "create", "--owner", "ada", "--db", database]
-    subprocess.run(made, check=True, capture_output=True)
+    create_token = [*program, "token", "create", "--owner", "ada", "--db", database]
+    subprocess.run(create_token, check=True, capture_output=True)
     disk.remount("ro")
     with started([*SERVE, str(database)], environment(), program) as server:
         code, errors = exit_code_and_errors(server)
@@ -163,10 +163,10 @@ def test_a_failing_disk_is_reported_and_games_resume(tmp_path: Path) -> None:
     with server_with_games(database, PROGRAM) as (server, env):
         # The system refuses to write files beyond this size.
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (16_384, resource.RLIM_INFINITY))
-        held = wait_for_trouble(env)
-        assert held["database_trouble"] == "its disk reports an error"
+        status = wait_for_trouble(env)
+        assert status["database_trouble"] == "its disk reports an error"
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        wait_for_recovery(env, held["games"])
+        wait_for_recovery(env, status["games"])
         server.send_signal(signal.SIGTERM)
         code, log = exit_code_and_errors(server)
     assert code == 0, log
@@ -181,12 +181,12 @@ def test_a_disk_that_becomes_read_only_stops_games_until_it_is_writable(tmp_path
     program = ("env", *(f"{name}={value}" for name, value in variables.items()), *PROGRAM)
     with server_with_games(folder / "noughts.db", program) as (server, env):
         flag.touch()
-        held = wait_for_trouble(env)
-        assert held["database_trouble"] == "its disk reports an error"
-        refused = run_here(["tournament", "create", "other"], env, code=1).stderr
-        assert "its disk reports an error" in short_error(refused)
+        status = wait_for_trouble(env)
+        assert status["database_trouble"] == "its disk reports an error"
+        errors = run_here(["tournament", "create", "other"], env, code=1).stderr
+        assert "its disk reports an error" in short_error(errors)
         flag.unlink()
-        wait_for_recovery(env, held["games"])
+        wait_for_recovery(env, status["games"])
         server.send_signal(signal.SIGTERM)
         code, log = exit_code_and_errors(server)
     assert code == 0, log

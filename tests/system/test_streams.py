@@ -31,7 +31,7 @@ LINES = (
     "match random random --games 2 --seed 1 -o -",
     "rules check -",
 )
-"""One for each way through the program: no command, help, a wrong line, results, processes of bots, stdin."""
+"""Commands that use the streams in different ways: version, help, an error, results, games on stdout, stdin."""
 
 
 def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, str]:
@@ -39,10 +39,10 @@ def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, 
     command = f'exec "$@" {redirections}'
     arguments = ["sh", "-c", command, "sh", *PROGRAM, *line.split()]
     env = environment(XDG_DATA_HOME=str(folder), COLUMNS="100")
-    done = subprocess.run(
+    process = subprocess.run(
         arguments, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
     )
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr
 
 
 def outcomes(folder: Path, lines: Sequence[str], redirections: Sequence[str]) -> list[list[tuple[int, str, str]]]:
@@ -86,7 +86,7 @@ def test_serve_works_with_a_closed_stream(tmp_path: Path, redirection: str) -> N
 
 
 def numbers(text: str) -> list[str]:
-    """The numbers and percentages in a text, in order."""
+    """Return the numbers and percentages in a text, in order."""
     return [word for word in text.split() if word.strip("-+±%,.½").isdigit()]
 
 
@@ -110,17 +110,17 @@ def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     with server_in_thread(f"sqlite:///{tmp_path / 'games.db'}") as address:
         line = [*PROGRAM, "status", "--server", address]
-        done = subprocess.run(line, env=environment(TERM="dumb"), stdout=follower, timeout=60, check=False)
+        process = subprocess.run(line, env=environment(TERM="dumb"), stdout=follower, timeout=60, check=False)
     os.close(follower)
-    assert done.returncode == 0
-    shown = b""
+    assert process.returncode == 0
+    printed = b""
     try:
         while piece := os.read(leader, 65_536):
-            shown += piece
+            printed += piece
     except OSError:  # the terminal has no other end any more
         pass
     os.close(leader)
-    assert f"at {address} serving" in shown.decode()
+    assert f"at {address} serving" in printed.decode()
 
 
 @pytest.mark.at_length
@@ -142,8 +142,8 @@ def test_commands_are_silent_in_any_environment(tmp_path: Path, variables: dict[
         "db check --db games.db",
         "token list --db games.db",
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             [*PROGRAM, *line.split()], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )
-        assert (done.returncode, done.stderr) == (0, ""), line
-        assert done.stdout
+        assert (process.returncode, process.stderr) == (0, ""), line
+        assert process.stdout

@@ -30,7 +30,7 @@ PAGE = (ROOT / "docs" / "contributing" / "supply-chain.md").read_text(encoding="
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `make wheel` leaves it; the wheel itself is a stand-in, for test_wheel.py builds it."""
+    """A folder as `make wheel` leaves it, with a placeholder for the wheel, which test_wheel.py builds."""
     folder = tmp_path_factory.mktemp("dist")
     with zipfile.ZipFile(folder / WHEEL, "w") as archive:
         archive.writestr("noughts_proto/__init__.py", "")
@@ -140,9 +140,9 @@ def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
         for number, document in enumerate(documents):
             archive.writestr(f"{number}.json", json.dumps(document))
     for name in ("all.json", "all.zip"):
-        done = audit(tmp_path / name)
-        assert done.returncode == 1, done.stderr
-        line, total = done.stdout.splitlines()
+        process = audit(tmp_path / name)
+        assert process.returncode == 1, process.stderr
+        line, total = process.stdout.splitlines()
         assert line == (
             f"starlette {version} (requirements.lock, requirements-runtime.lock): OSV-1: It is unsafe."
             " Fix: raise it to 999, then make lock."
@@ -158,11 +158,11 @@ def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
 )
 def test_audit_refuses_invalid_osv_documents_in_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "wrong.json").write_text(content)
-    done = audit(tmp_path / "wrong.json")
-    assert done.returncode == 2, done.stdout
-    assert done.stderr.count("\n") == 1
-    assert "wrong.json" in done.stderr
-    assert "Fix:" in done.stderr
+    process = audit(tmp_path / "wrong.json")
+    assert process.returncode == 2, process.stdout
+    assert process.stderr.count("\n") == 1
+    assert "wrong.json" in process.stderr
+    assert "Fix:" in process.stderr
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_every_example_is_tried() -> None:
 
 
 async def games_of(spec: str, field: Field) -> list[ExportedGame]:
-    """The games of a bot on three boards."""
+    """Play a bot against `random` on each of `VARIANTS`, and return the games."""
     games = []
     for variant in VARIANTS:
         (field.folder / "games.db").unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("example", COMMANDS)
-async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str, expected: str) -> None:
+async def test_an_example_in_any_language_plays_like_first_free(tmp_path: Path, example: str, expected: str) -> None:
     command = shlex.join(map(str, COMMANDS[example](tmp_path)))
     kind = "exec{frames=json}" if example.startswith("json") else "lines"
     # Node reserves more addresses than a sandboxed child can.
@@ -95,22 +95,22 @@ async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, exa
 
 @pytest.mark.parametrize("kind", ["lines", "json"])
 def test_the_guide_shows_the_example_in_python(kind: str) -> None:
-    (shown,) = re.findall(rf"^```python lowest_{kind}.py\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    assert shown == (EXAMPLES / kind / "lowest.py").read_text()
-    assert len(shown.splitlines()) < 30
+    (example,) = re.findall(rf"^```python lowest_{kind}.py\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    assert example == (EXAMPLES / kind / "lowest.py").read_text()
+    assert len(example.splitlines()) < 30
 
 
-def test_the_conversation_of_the_guide_is_one(tmp_path: Path) -> None:
+def test_the_conversation_of_the_guide_follows_the_protocol(tmp_path: Path) -> None:
     from noughts_bots.hosts.lines import question, read_answer
     from noughts_bots.sdk.bot import Resign
     from noughts_referee.rules import Position, parse_variant
 
-    (shown,) = re.findall(r"^```lines-session\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    for line in shown.splitlines():
-        asked, answer = re.split(r" {3,}", line)
-        variant, _, *moves = asked.split()
+    (conversation,) = re.findall(r"^```lines-session\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    for line in conversation.splitlines():
+        printed_question, answer = re.split(r" {3,}", line)
+        variant, _, *moves = printed_question.split()
         position = Position.after(parse_variant(variant), map(int, moves))
-        assert question(position) == asked
+        assert question(position) == printed_question
         if answer.startswith("resign"):
             with pytest.raises(Resign, match="I do not know this board"):
                 read_answer(answer)

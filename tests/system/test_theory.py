@@ -1,4 +1,4 @@
-"""Whole games over the whole server agree with what arithmetic says, and are the same at any concurrency."""
+"""Results of many games agree with computed probabilities, and games are the same at any concurrency."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.learnt import learnt
+from tests.support.learnt import trained_learner
 from tests.support.processes import environment, run_here
 
 pytestmark = pytest.mark.at_length
@@ -18,11 +18,11 @@ STANDARD_ERRORS = 4
 
 
 def noughts(*arguments: str) -> dict[str, Any]:
-    done = run_here([*arguments, "--format", "json"], environment(PYTHONWARNINGS="error"))
-    return dict(json.loads(done.stdout))
+    result = run_here([*arguments, "--format", "json"], environment(PYTHONWARNINGS="error"))
+    return dict(json.loads(result.stdout))
 
 
-def agrees(count: int, games: int, chance: Fraction) -> bool:
+def is_as_expected(count: int, games: int, chance: Fraction) -> bool:
     error = math.sqrt(games * chance * (1 - chance))
     return abs(count - games * chance) <= STANDARD_ERRORS * error
 
@@ -34,13 +34,13 @@ def test_random_against_random_wins_as_often_as_theory_says() -> None:
     assert outcome["games"] == 2 * GAMES
     for first, games in ((outcome["a_first"], GAMES), (score_of_the_other_side(outcome["a_second"]), GAMES)):
         assert sum(first.values()) == games
-        assert agrees(first["wins"], games, Fraction(737, 1260))
-        assert agrees(first["losses"], games, Fraction(121, 420))
-        assert agrees(first["draws"], games, Fraction(8, 63))
+        assert is_as_expected(first["wins"], games, Fraction(737, 1260))
+        assert is_as_expected(first["losses"], games, Fraction(121, 420))
+        assert is_as_expected(first["draws"], games, Fraction(8, 63))
 
 
 def score_of_the_other_side(score: dict[str, int]) -> dict[str, int]:
-    """The other side's score of the same games."""
+    """Return the score of the same games from the other side."""
     return {"wins": score["losses"], "draws": score["draws"], "losses": score["wins"]}
 
 
@@ -51,7 +51,7 @@ def test_minimax_moving_second_never_loses_to_random() -> None:
     second = outcome["a_second"]
     assert sum(second.values()) == GAMES
     assert second["losses"] == 0
-    assert agrees(second["wins"], GAMES, Fraction(254, 315))
+    assert is_as_expected(second["wins"], GAMES, Fraction(254, 315))
 
 
 @pytest.mark.parametrize("specs", [("random", "pascal:level=0", "three-stage", "nextstep:depth=3")])
@@ -89,7 +89,7 @@ def test_perfect_players_of_3x3_never_lose_a_round_robin(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     table = tmp_path / "pascal.table"
-    trained, _ = learnt(tmp_path_factory)
+    trained, _ = trained_learner(tmp_path_factory)
     noughts("bot", "table", "build", "pascal:level=0", "-o", str(table))
     specs = [
         "random", "first-free", "three-stage", "coursework:level=1", "coursework:level=2", "pascal:level=0",

@@ -31,11 +31,11 @@ def test_threats_plays_the_same_untimed_games_at_any_concurrency() -> None:
 
 def test_the_benchmark_plays_its_openings_and_reports_results() -> None:
     command = [sys.executable, str(BENCHMARK), "--only", "tictactoe", "--small", "60/move", "--format", "json"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--spec", "threats:nodes=500"], capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stderr
-    (report,) = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    (report,) = json.loads(process.stdout)
     # The first stone is the opening; of at most eight that follow half are its own.
     assert report["games"] == 18
     assert report["losses"] == report["losses_on_time"] == 0

@@ -70,22 +70,22 @@ def serve_line(identity: Identity, *more: str) -> list[str]:
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> dict[str, str]:
+def server_env(tmp_path: Path) -> dict[str, str]:
     """The environment of the server and of commands on its database."""
     return environment(XDG_DATA_HOME=str(tmp_path / "data"))
 
 
 @pytest.fixture
-def server(identity: Identity, data: dict[str, str]) -> Iterator[str]:
+def server(identity: Identity, server_env: dict[str, str]) -> Iterator[str]:
     """HOST:PORT of a server that speaks TLS."""
-    with started(serve_line(identity), data) as process:
+    with started(serve_line(identity), server_env) as process:
         yield str(json.loads(first_line(process))["grpc"])
         process.terminate()
         assert exit_code_and_errors(process)[0] == 0
 
 
-def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[str, str]) -> None:
-    token = json_of("token create --owner ada", data)["token"]
+def test_match_is_played_over_tls(server: str, authority: Authority, server_env: dict[str, str]) -> None:
+    token = json_of("token create --owner ada", server_env)["token"]
     env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN=token, NOUGHTS_TLS_CA=str(authority.certificate))
     with ExitStack() as stack:
         for name in ("left", "right"):
@@ -103,28 +103,28 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
 
 
 async def test_bot_in_node_plays_over_tls(
-    server: str, authority: Authority, data: dict[str, str], tmp_path: Path
+    server: str, authority: Authority, server_env: dict[str, str], tmp_path: Path
 ) -> None:
-    token = json_of_process("token create --owner ada", data)["token"]
+    token = json_of_process("token create --owner ada", server_env)["token"]
     bot = install_bot(tmp_path)
     async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
         await playing.until("playing as bots/node")
 
 
 def test_each_address_needs_a_certificate_for_its_own_name(
-    authority: Authority, data: dict[str, str], tmp_path: Path
+    authority: Authority, server_env: dict[str, str], tmp_path: Path
 ) -> None:
     names = ("wrong.example.org", "127.0.0.1", "localhost")
     with ExitStack() as stack:
         ports = []
         for name in names:
             line = serve_line(authority.identity(name, names=(name,)), "--db", str(tmp_path / name))
-            process = stack.enter_context(started(line, data))
+            process = stack.enter_context(started(line, server_env))
             ports.append(json.loads(first_line(process))["grpc"].rpartition(":")[2])
         server = f"localhost:{ports[0]},127.0.0.1:{ports[1]},localhost:{ports[2]}"
         ca = ["--server", server, "--tls-ca", str(authority.certificate), "--format", "json"]
-        assert json.loads(run_here(["status", "--once", *ca], data).stdout)["address"] == f"127.0.0.1:{ports[1]}"
-        with started(["bot", "run", "random", *ca], {**data, "NOUGHTS_TOKEN": "nou_none"}) as bot:
+        assert json.loads(run_here(["status", "--once", *ca], server_env).stdout)["address"] == f"127.0.0.1:{ports[1]}"
+        with started(["bot", "run", "random", *ca], {**server_env, "NOUGHTS_TOKEN": "nou_none"}) as bot:
             _, errors = bot.communicate(timeout=PATIENCE)
     assert "the server refused the bot" in errors
 
@@ -135,13 +135,13 @@ def test_plaintext_to_a_tls_server_gets_a_hint(server: str) -> None:
         assert "perhaps the server speaks TLS" in first_line(bot)
 
 
-def test_a_renewed_certificate_is_served_without_a_restart(authority: Authority, data: dict[str, str]) -> None:
-    mine = authority.identity("renewed", days=-1)
-    with started(serve_line(mine), data) as process:
+def test_a_renewed_certificate_is_served_without_a_restart(authority: Authority, server_env: dict[str, str]) -> None:
+    renewed = authority.identity("renewed", days=-1)
+    with started(serve_line(renewed), server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "expired" in run_here(line, environment(), code=1).stderr
-        mine.key.write_bytes(b"half a key")
+        renewed.key.write_bytes(b"half a key")
         assert "expired" in run_here(line, environment(), code=1).stderr
         authority.identity("renewed")
         assert "serving" in run_here(line, environment()).stdout
@@ -167,16 +167,16 @@ def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path
     assert "Traceback" not in errors
 
 
-def test_certificate_for_another_name_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
+def test_certificate_for_another_name_is_a_clear_error(authority: Authority, server_env: dict[str, str]) -> None:
     elsewhere = authority.identity("elsewhere", names=("referee.example.org",))
-    with started(serve_line(elsewhere), data) as process:
+    with started(serve_line(elsewhere), server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "got a certificate for another host name" in run_here(line, environment(), code=1).stderr
 
 
-def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, data: dict[str, str]) -> None:
-    with started(serve_line(authority.identity("expired", days=-1)), data) as process:
+def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, server_env: dict[str, str]) -> None:
+    with started(serve_line(authority.identity("expired", days=-1)), server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "got a certificate that has expired" in run_here(line, environment(), code=1).stderr
@@ -192,18 +192,18 @@ def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "missing.pem: got No such file" in run_here(line, environment(), code=1).stderr
 
 
-def test_tls_to_a_plaintext_server_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
-    with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
+def test_tls_to_a_plaintext_server_is_a_clear_error(authority: Authority, server_env: dict[str, str]) -> None:
+    with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "got plaintext, expected TLS" in run_here(line, environment(), code=1).stderr
 
 
 def test_a_server_can_require_client_certificates(
-    authority: Authority, identity: Identity, data: dict[str, str]
+    authority: Authority, identity: Identity, server_env: dict[str, str]
 ) -> None:
     client = authority.identity("client")
-    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
+    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         stranger = environment(NOUGHTS_SERVER=server, NOUGHTS_TLS_CA=str(authority.certificate))
         assert "NOUGHTS_TLS_CERT" in run_here(["bot", "list", "--online"], stranger, code=1).stderr
@@ -212,16 +212,16 @@ def test_a_server_can_require_client_certificates(
 
 
 def test_all_services_work_with_certificates_of_both_sides(
-    authority: Authority, identity: Identity, data: dict[str, str], tmp_path: Path
+    authority: Authority, identity: Identity, server_env: dict[str, str], tmp_path: Path
 ) -> None:
     client = authority.identity("member")
     (tmp_path / "first.py").write_text(FIRST)
-    wanted = ("--tls-client-ca", str(authority.certificate), "--accept", "py", "--rate-own-games")
+    options = ("--tls-client-ca", str(authority.certificate), "--accept", "py", "--rate-own-games")
     with ExitStack() as stack:
-        process = stack.enter_context(started(serve_line(identity, *wanted), data))
+        process = stack.enter_context(started(serve_line(identity, *options), server_env))
         server = json.loads(first_line(process))["grpc"]
         scopes = "--scope play --scope submit --scope organise"
-        token = json_of(f"token create --owner ada {scopes}", data)["token"]
+        token = json_of(f"token create --owner ada {scopes}", server_env)["token"]
         env = environment(
             NOUGHTS_SERVER=server,
             NOUGHTS_TOKEN=token,
@@ -265,19 +265,19 @@ def is_answered(server: str, context: ssl.SSLContext) -> bool:
 
 
 def test_unauthenticated_and_outdated_clients_get_no_connection(
-    authority: Authority, identity: Identity, data: dict[str, str], tmp_path: Path
+    authority: Authority, identity: Identity, server_env: dict[str, str], tmp_path: Path
 ) -> None:
     other = Authority(tmp_path, "other")
 
-    def context(of: Authority | None = None, **options: Any) -> ssl.SSLContext:
-        made = ssl.create_default_context(cafile=str(authority.certificate))
-        made.set_alpn_protocols(["h2"])
-        if of is not None:
-            mine = of.identity("mine", **options)
-            made.load_cert_chain(mine.certificate, mine.key)
-        return made
+    def context(signed_by: Authority | None = None, **options: Any) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(authority.certificate))
+        context.set_alpn_protocols(["h2"])
+        if signed_by is not None:
+            client_identity = signed_by.identity("mine", **options)
+            context.load_cert_chain(client_identity.certificate, client_identity.key)
+        return context
 
-    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
+    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), server_env) as process:
         server = json.loads(first_line(process))["grpc"]
         assert is_answered(server, context(authority))
         outdated = context(authority)
@@ -300,43 +300,43 @@ def test_unauthenticated_and_outdated_clients_get_no_connection(
 
 
 def test_key_of_another_certificate_stops_the_server_at_once(
-    authority: Authority, identity: Identity, data: dict[str, str]
+    authority: Authority, identity: Identity, server_env: dict[str, str]
 ) -> None:
     other = authority.identity("another")
-    errors = run_here(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
+    errors = run_here(serve_line(Identity(identity.certificate, other.key)), server_env, code=1).stderr
     assert "got the key of another certificate" in errors
     assert "openssl" in errors
 
 
 def test_invalid_and_unreadable_certificates_are_named(
-    identity: Identity, data: dict[str, str], tmp_path: Path
+    identity: Identity, server_env: dict[str, str], tmp_path: Path
 ) -> None:
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("not a certificate")
-    errors = run_here(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
+    errors = run_here(serve_line(Identity(nonsense, identity.key)), server_env, code=1).stderr
     assert "nonsense.pem" in errors
     assert "PEM" in errors
-    errors = run_here(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
+    errors = run_here(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), server_env, code=1).stderr
     assert "missing.key: got No such file" in errors
 
 
 def test_serve_with_tls_tells_clients_the_options_and_starts_no_website(
-    identity: Identity, data: dict[str, str]
+    identity: Identity, server_env: dict[str, str]
 ) -> None:
     line = [word for word in serve_line(identity) if word not in ("--no-web", "--format", "json")]
-    with started(line, data) as process:
+    with started(line, server_env) as process:
         address = first_line(process).split()[-1]
         process.terminate()
-        shown, said = process.communicate(timeout=PATIENCE)
-    assert f"noughts bot run minimax --name mybot --server {address} --tls-ca CA.pem" in shown
-    assert "If clients trust it anyway, write --tls instead." in shown
-    assert "No website: `serve` starts one only without TLS." in said
-    assert "noughts web --server NAME:PORT --tls-ca CA.pem" in said
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert f"noughts bot run minimax --name mybot --server {address} --tls-ca CA.pem" in output
+    assert "If clients trust it anyway, write --tls instead." in output
+    assert "No website: `serve` starts one only without TLS." in errors
+    assert "noughts web --server NAME:PORT --tls-ca CA.pem" in errors
 
 
-def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
+def test_certificate_without_a_key_is_a_usage_error(identity: Identity, server_env: dict[str, str]) -> None:
     line = ["serve", "--no-web", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
-    assert "--tls-key" in run_here(line, data, code=2).stderr
+    assert "--tls-key" in run_here(line, server_env, code=2).stderr
 
 
 @pytest.mark.parametrize("line", ["tournament create cup", "bot run random"])

@@ -30,8 +30,8 @@ def test_a_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pyte
 
     monkeypatch.setattr(postgresql.Postgresql, "__init__", fail)
     # This process may have a server already, which other tests need: the caches of this test are its own.
-    monkeypatch.setattr(postgresql, "_started", cache(postgresql._started.__wrapped__))
-    monkeypatch.setattr(databases, "_running", cache(databases._running.__wrapped__))
+    monkeypatch.setattr(postgresql, "_start_once", cache(postgresql._start_once.__wrapped__))
+    monkeypatch.setattr(databases, "_start_postgresql", cache(databases._start_postgresql.__wrapped__))
     for _ in range(2):
         with pytest.raises(RuntimeError, match="initdb"), databases_of(POSTGRESQL):
             raise AssertionError("the block of a database that is not there was entered")
@@ -47,5 +47,5 @@ def test_signals_that_a_shell_ignores_reach_the_programs_of_tests(ignored: str) 
         f"signal.signal(signal.{ignored}, signal.SIG_IGN); pytest_configure(); "
         f"child = subprocess.Popen(['sleep', '60']); child.send_signal(signal.{ignored}); print(child.wait())"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(done.stdout) == -signal.Signals[ignored]
+    process = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(process.stdout) == -signal.Signals[ignored]

@@ -16,24 +16,24 @@ from tests.support.root import ROOT
 from .shells import STEP_SECONDS, Shell, blocks, newcomers_environment, run_shell
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-_STEP = re.compile(r"^```bash\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL)
+_STEP = re.compile(r"^```bash\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.timeout(3 * STEP_SECONDS)
 
 
 class Step(NamedTuple):
-    """Commands of a page, and lines that they show."""
+    """Commands of a page, and the lines that they print."""
 
     commands: str
-    shown: list[str]
+    printed: list[str]
 
 
 def steps(page: str) -> list[Step]:
     """The steps of a tutorial."""
     text = (TUTORIALS / page).read_text(encoding="utf-8")
-    found = [Step(each["commands"], lines(each["shown"] or "")) for each in _STEP.finditer(text)]
-    assert len(found) == text.count("```bash")
-    return found
+    page_steps = [Step(each["commands"], lines(each["printed"] or "")) for each in _STEP.finditer(text)]
+    assert len(page_steps) == text.count("```bash")
+    return page_steps
 
 
 def lines(text: str) -> list[str]:
@@ -43,35 +43,35 @@ def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in plain.splitlines() if line.strip() not in ("", "...")]
 
 
-def assert_shown(expected: list[str], output: str) -> None:
+def assert_printed(expected: list[str], output: str) -> None:
     """Check that each expected line is the beginning of a line of the output."""
-    got = lines(output)
-    missing = [line for line in expected if not any(each.startswith(line) for each in got)]
+    printed = lines(output)
+    missing = [line for line in expected if not any(each.startswith(line) for each in printed)]
     assert missing == [], f"the output was:\n{output}"
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A newcomer who has installed Noughts."""
-    found = newcomers_environment(tmp_path)
-    return {**found, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{found['PATH']}"}
+    """The environment variables of a newcomer who has installed Noughts."""
+    variables = newcomers_environment(tmp_path)
+    return {**variables, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{variables['PATH']}"}
 
 
-async def play(found: list[Step], folder: Path, environment: dict[str, str]) -> None:
-    """Run steps in one terminal, and compare what each shows."""
-    mark = "-- end of a step --"
-    script = "".join(f"{step.commands}echo '{mark}'\n" for step in found)
+async def play(played_steps: list[Step], folder: Path, environment: dict[str, str]) -> None:
+    """Run steps in one terminal, and compare the output of each."""
+    end_of_step = "-- end of a step --"
+    script = "".join(f"{step.commands}echo '{end_of_step}'\n" for step in played_steps)
     async with run_shell(script, folder, environment) as shell, asyncio.timeout(STEP_SECONDS):
         code = await shell.process.wait()
     assert code == 0, shell.output
-    for step, output in zip(found, shell.output.split(mark), strict=False):
-        assert_shown(step.shown, output)
+    for step, output in zip(played_steps, shell.output.split(end_of_step), strict=False):
+        assert_printed(step.printed, output)
 
 
-async def until_shown(expected: list[str], shell: Shell) -> None:
+async def wait_for_output(expected: list[str], shell: Shell) -> None:
     """Wait until a terminal shows these lines."""
     await shell.wait_for(*(line.partition("127.0.0.1")[0] for line in expected), within=STEP_SECONDS)
-    assert_shown(expected, shell.output)
+    assert_printed(expected, shell.output)
 
 
 def address_after(word: str, shell: Shell) -> str:
@@ -99,10 +99,10 @@ async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, 
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
     assert commands != serving.commands
     async with run_shell(commands, tmp_path, environment) as first:
-        await until_shown(serving.shown, first)
+        await wait_for_output(serving.printed, first)
         environment["NOUGHTS_SERVER"] = address_after("serves at", first)
         async with run_shell(playing.commands, tmp_path, environment) as second:
-            await until_shown(playing.shown, second)
+            await wait_for_output(playing.printed, second)
             await play(organising, tmp_path, environment)
     assert (tmp_path / "report.html").is_file()
 
@@ -116,10 +116,10 @@ async def test_training_an_agent_works_as_written(tmp_path: Path, environment: d
         await play([step], folder, environment)
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
     async with run_shell(commands, folder, environment) as second:
-        await until_shown(serving.shown, second)
+        await wait_for_output(serving.printed, second)
         environment["NOUGHTS_SERVER"] = address_after("serves at", second)
         async with run_shell(playing.commands, folder, environment) as third:
-            await until_shown(playing.shown, third)
+            await wait_for_output(playing.printed, third)
             await play([organising], folder, environment)
     assert (folder / "samples.npz").stat().st_size > 1000
 
@@ -130,7 +130,7 @@ async def test_watching_and_analysing_works_as_written(tmp_path: Path, environme
     assert living.commands == "noughts live\n"
     command = "noughts live --listen 127.0.0.1:0 --web 127.0.0.1:0"
     async with run_shell(command, tmp_path, environment) as first:
-        await until_shown(living.shown, first)
+        await wait_for_output(living.printed, first)
         await first.wait_for("Stop:", within=STEP_SECONDS)
         environment["NOUGHTS_SERVER"] = address_after("--server", first)
         await play([watching], tmp_path, environment)

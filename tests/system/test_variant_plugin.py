@@ -50,7 +50,7 @@ def stuck():
 
 # A variant of these tests that is installed like any other.
 FORBIDDING = "centre-later"
-TAKES_THE_CENTRE = """
+CENTRE_BOT = """
 from noughts_bots import Bot
 
 class Centre(Bot):
@@ -101,7 +101,7 @@ def test_a_variant_of_a_plugin_is_played_to_its_end(installed: dict[str, str], t
 
 
 def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) -> None:
-    asking = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "noughts_server.cli", "bot", "ask", "nextstep:depth=1", "--variant", "square-four"],
         input="..X....O..X...X.....O.... X\n",
         env=installed,
@@ -110,8 +110,8 @@ def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) ->
         timeout=60,
         check=False,
     )
-    assert asking.returncode == 0, asking.stderr
-    assert "c1" in asking.stdout.split()
+    assert process.returncode == 0, process.stderr
+    assert "c1" in process.stdout.split()
 
 
 def test_a_forbidden_move_is_never_a_candidate_and_loses(installed: dict[str, str], tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_forbidden_move_is_never_a_candidate_and_loses(installed: dict[str, st
     assert 4 not in {json.loads(text)["moves"][0] for text in games.read_text().splitlines()}
 
     bot = tmp_path / "centre.py"
-    bot.write_text(TAKES_THE_CENTRE)
+    bot.write_text(CENTRE_BOT)
     match = json_of_process(
         f"match py:{bot}:Centre random --variant {FORBIDDING} --games 2 --seed 3 -o {games}", installed
     )
@@ -129,18 +129,18 @@ def test_a_forbidden_move_is_never_a_candidate_and_loses(installed: dict[str, st
     assert (first["moves"], first["result"], first["termination"]) == ([], "0-1", "illegal_move")
     assert (len(second["moves"]) > 1, match["terminations"]["illegal_move"]) == (True, 1)
 
-    refused = run_noughts(["match", "minimax", "random", "--variant", FORBIDDING], installed, code=2)
-    assert "which forbids moves" in refused.stderr
+    result = run_noughts(["match", "minimax", "random", "--variant", FORBIDDING], installed, code=2)
+    assert "which forbids moves" in result.stderr
 
 
 def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, str]) -> None:
-    listed = json_of_process("variants", installed)
-    ours = {row["name"]: row for row in listed["variants"]}
-    assert ours["square-four"]["plugin"] == "noughts-square-four"
+    document = json_of_process("variants", installed)
+    variants = {row["name"]: row for row in document["variants"]}
+    assert variants["square-four"]["plugin"] == "noughts-square-four"
     # 30 squares with sides along the board, 20 turned ones.
-    assert (ours["square-four"]["cells"], ours["square-four"]["lines"]) == (25, 50)
-    assert ours["connect4"]["cells"] == 42
-    reasons = {fault["name"]: fault["reason"] for fault in listed["faulty"]}
+    assert (variants["square-four"]["cells"], variants["square-four"]["lines"]) == (25, 50)
+    assert variants["connect4"]["cells"] == 42
+    reasons = {fault["name"]: fault["reason"] for fault in document["faulty"]}
     assert set(reasons) == set(FAULTY)
     assert "ModuleNotFoundError" in reasons["broken"]
     assert "RuntimeError: out of squares" in reasons["raises"]
@@ -157,14 +157,14 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
 
 
 def test_a_faulty_plugin_is_refused_by_its_name_and_breaks_no_other(installed: dict[str, str]) -> None:
-    refused = run_noughts(["match", "random", "random", "--variant", "raises"], installed, code=2)
-    assert "noughts-faulty" in refused.stderr
-    assert "out of squares" in refused.stderr
+    result = run_noughts(["match", "random", "random", "--variant", "raises"], installed, code=2)
+    assert "noughts-faulty" in result.stderr
+    assert "out of squares" in result.stderr
     assert (
         json_of_process("match random random --variant connect4 --games 2 --seed 1", installed)["variant"] == "connect4"
     )
 
 
 def test_without_the_plugin_its_variant_is_unknown() -> None:
-    refused = run_noughts(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
-    assert "expected one of `tictactoe`, " in refused.stderr
+    result = run_noughts(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
+    assert "expected one of `tictactoe`, " in result.stderr

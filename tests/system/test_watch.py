@@ -14,8 +14,8 @@ from .terminal import CTRL_C, Terminal, terminal
 LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
 
 
-def printed_afterwards(screen: Terminal) -> str:
-    """Return the terminal's text after the application."""
+def text_after_application(screen: Terminal) -> str:
+    """Return the text that was printed after the application had ended."""
     left, _, rest = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
     assert left, "no application was opened"
     return rest.decode()
@@ -39,7 +39,7 @@ def test_a_tournament_is_watched_to_its_end_and_its_standings_remain(server: Ser
             run_noughts(["tournament", "start", "spring"], env)
             assert screen.wait_for_exit() == 0
         assert screen.mode() == screen.mode_before
-    afterwards = printed_afterwards(screen)
+    afterwards = text_after_application(screen)
     assert "spring: finished, 20 of 20 games" in afterwards
     assert "ada" in afterwards
     with terminal(f"watch spring --server {server.address}") as screen:

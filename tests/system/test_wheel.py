@@ -44,7 +44,7 @@ def files_of_the_tree() -> list[Path]:
 
 
 def build(folder: Path, env: dict[str, str] | None = None) -> None:
-    """Builds the wheel, from a copy of the tree without what git ignores."""
+    """Build the wheel from a copy of the tree without the files that git ignores."""
     source = folder / "source"
     for name in files_of_the_tree():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def install(wheel: Path, home: Path) -> None:
 
 
 def install_alone(wheel: Path, home: Path) -> Path:
-    """Makes an environment with the wheel and nothing else. Returns the folder of its packages."""
+    """Create an environment with only the wheel, and return the folder of its packages."""
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
@@ -118,13 +118,13 @@ def install_with_requirements(wheel: Path, home: Path) -> None:
 
 def link_distribution(name: str, packages: Path) -> Distribution:
     """Link the files of a distribution of this environment."""
-    found = distribution(name)
-    for file in found.files or ():
+    linked = distribution(name)
+    for file in linked.files or ():
         if ".." not in file.parts and "__pycache__" not in file.parts:
             target = packages / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.symlink_to(str(found.locate_file(file)))
-    return found
+            target.symlink_to(str(linked.locate_file(file)))
+    return linked
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def author(plain_scripts: Path, environment: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture
 def server_environment(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The same, with the address of a server elsewhere, and a token for it."""
+    """The same, with the address of a server in another environment, and a token for it."""
     database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
     token = json_of(f"token create --owner ada --db {database}", there)["token"]
     serve = [
@@ -250,7 +250,7 @@ def test_package_without_extras_plays_at_a_server_elsewhere(
     noughts = [str(plain_scripts / "noughts")]
     plugin = f"py:{tmp_path / 'centre.py'}:Centre"
 
-    def say(*arguments: str) -> str:
+    def run_noughts(*arguments: str) -> str:
         return run(*noughts, *arguments, cwd=tmp_path, env=server_environment)
 
     with (
@@ -258,17 +258,18 @@ def test_package_without_extras_plays_at_a_server_elsewhere(
         started(["bot", "run", plugin, "--name", "centre", "--no-lock"], server_environment, noughts) as own,
     ):
         eventually(
-            lambda: json.loads(say("bot", "list", "--online", "--format", "json"))["bots"], lambda rows: len(rows) == 2
+            lambda: json.loads(run_noughts("bot", "list", "--online", "--format", "json"))["bots"],
+            lambda rows: len(rows) == 2,
         )
-        say("tournament", "create", "cup", "--games", "4", "--seed", "1")
+        run_noughts("tournament", "create", "cup", "--games", "4", "--seed", "1")
         for name in ("lots", "centre"):
-            say("tournament", "join", "cup", "--bot", name)
-        say("tournament", "start", "cup")
-        eventually(lambda: say("tournament", "show", "cup"), lambda text: "finished" in text)
-        shown = say("tournament", "show", "cup")
-        assert "centre" in shown
-        assert "Crosstable" in shown
-        assert "centre" in say("leaderboard")
+            run_noughts("tournament", "join", "cup", "--bot", name)
+        run_noughts("tournament", "start", "cup")
+        eventually(lambda: run_noughts("tournament", "show", "cup"), lambda text: "finished" in text)
+        output = run_noughts("tournament", "show", "cup")
+        assert "centre" in output
+        assert "Crosstable" in output
+        assert "centre" in run_noughts("leaderboard")
         for process in (reference, own):
             process.terminate()
             exit_code_and_errors(process)
@@ -307,14 +308,14 @@ def test_commands_for_authors_work_without_extras(plain_scripts: Path, author: d
 def test_a_command_without_its_extra_names_the_extra(
     plain_scripts: Path, author: dict[str, str], tmp_path: Path, line: str, extra: str
 ) -> None:
-    refused = subprocess.run(
+    process = subprocess.run(
         [plain_scripts / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
     )
-    assert refused.returncode == 1
+    assert process.returncode == 1
     command = "bot learn" if line.startswith("bot") else line.partition(" random")[0]
-    assert refused.stderr.startswith(f"Error: noughts {command}: package ")
-    assert refused.stderr.endswith(f"Fix: Run this in a checkout of Noughts: pip install '.[{extra}]'\n")
-    assert refused.stderr.count("\n") == 2
+    assert process.stderr.startswith(f"Error: noughts {command}: package ")
+    assert process.stderr.endswith(f"Fix: Run this in a checkout of Noughts: pip install '.[{extra}]'\n")
+    assert process.stderr.count("\n") == 2
     assert not (tmp_path / "x.table").exists()
 
 
@@ -322,12 +323,12 @@ def test_a_command_without_its_extra_names_the_extra(
 def test_wrong_usage_without_extras_exits_with_2(
     plain_scripts: Path, author: dict[str, str], tmp_path: Path, line: str
 ) -> None:
-    refused = subprocess.run(
+    process = subprocess.run(
         [plain_scripts / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
     )
-    assert refused.returncode == 2
-    assert "Error" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert process.returncode == 2
+    assert "Error" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_wheel_of_a_checkout_has_its_commit(tmp_path: Path) -> None:

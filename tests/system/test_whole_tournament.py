@@ -1,4 +1,4 @@
-"""The whole story, over real sockets: an operator, three authors in three languages, an organiser, a spectator."""
+"""A whole tournament over sockets: an operator, three authors with bots in two languages, an organiser, a watcher."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @asynccontextmanager
 async def program(*command: str, **variables: str) -> AsyncIterator[NodeBot]:
-    """A process whose words can be waited for."""
+    """Run a process whose output a test can wait for."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=environment(**variables),
@@ -75,8 +75,8 @@ async def program(*command: str, **variables: str) -> AsyncIterator[NodeBot]:
         await process.communicate()
 
 
-async def late_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
-    """A game of the slow bot that has been running for some plies."""
+async def find_running_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
+    """Return the name of a running game of the slow bot that has at least three plies."""
     view = View()
     async with asyncio.timeout(PATIENCE):
         async for message in feed.Watch(pb.WatchRequest(name=tournament)):
@@ -88,20 +88,20 @@ async def late_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
     raise AssertionError("the tournament ended before any game had three plies")
 
 
-async def seen_from_late_on(feed: "FeedServiceAsyncStub", game: str, go: Path) -> tuple[int, list[int], pb.WatchedEnd]:
-    """Return how many moves a late watcher finds, all moves that it knows at the end, and the end that it received.
+async def watch_late(feed: "FeedServiceAsyncStub", game: str, go: Path) -> tuple[int, list[int], pb.WatchedEnd]:
+    """Watch a game that is running; return its number of plies so far, all its moves, and its end.
 
-    The slow bot continues as soon as the watcher is there.
+    The slow bot continues as soon as the watcher has the first snapshot.
     """
     moves: list[int] = []
-    found = 0
+    first_plies = 0
     end = pb.WatchedEnd()
     expected: int | None = None
     async with asyncio.timeout(PATIENCE):
         async for message in feed.Watch(pb.WatchRequest(name=game)):
             if message.HasField("snapshot"):
                 (known,) = message.snapshot.games
-                moves, found, expected = list(known.moves), len(known.moves), message.sequence
+                moves, first_plies, expected = list(known.moves), len(known.moves), message.sequence
                 await asyncio.to_thread(go.touch)
                 continue
             assert not message.HasField("resync")
@@ -113,15 +113,15 @@ async def seen_from_late_on(feed: "FeedServiceAsyncStub", game: str, go: Path) -
                 moves.append(ply.cell)
             for each in message.increments.ends:
                 end = each
-    return found, moves, end
+    return first_plies, moves, end
 
 
-def results(pairs: list[dict[str, int]]) -> int:
-    """The number of games that rows of results stand for."""
+def count_games(pairs: list[dict[str, int]]) -> int:
+    """Return the number of games in these rows of results."""
     return sum(row["wins"] + row["draws"] + row["losses"] for row in pairs)
 
 
-async def test_the_whole_story(tmp_path: Path) -> None:
+async def test_operator_authors_organiser_and_watcher_complete_a_tournament(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'story.sqlite'}"
     quiet = environment()
     slow, go = tmp_path / "careful.py", tmp_path / "go"
@@ -165,21 +165,21 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
             # A watcher comes late to a game and sees every ply of it in order.
             feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
-            game = await late_game(feed, "tournaments/league")
-            found, moves, end = await seen_from_late_on(feed, game, go)
-            assert found >= 3
+            game = await find_running_game(feed, "tournaments/league")
+            first_plies, moves, end = await watch_late(feed, game, go)
+            assert first_plies >= 3
             stored = at_server(f"game show {game}")
             assert isinstance(stored, dict)
             assert moves == stored["moves"]
-            assert len(moves) > found
+            assert len(moves) > first_plies
             assert (end.game, end.result) == (game, {"1-0": 1, "1/2-1/2": 2, "0-1": 3}[stored["result"]])
 
             # The leaderboard and the history answer.
-            shown = await asyncio.to_thread(
+            league = await asyncio.to_thread(
                 eventually, lambda: json_of_process("tournament show league", environment(**variables)),
                 lambda document: document["state"] == "finished", PATIENCE,
             )  # fmt: skip
-            assert shown["games"] == 3 * GAMES
+            assert league["games"] == 3 * GAMES
             board = at_server(f"leaderboard --variant {VARIANT}")
             assert isinstance(board, dict)
             assert {row["name"] for row in board["rows"]} == {"careful", "node", "dice"}
@@ -192,7 +192,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
             )
             duel = at_server("head-to-head node dice")
             assert isinstance(duel, dict)
-            assert results([duel["total"]["first"], duel["total"]["second"]]) == GAMES
+            assert count_games([duel["total"]["first"], duel["total"]["second"]]) == GAMES
 
             # A token is revoked: the stream closes, and its bot says why and stops.
             run_noughts(["token", "revoke", str(tokens["bob"]["id"]), "--db", database], quiet)
@@ -202,12 +202,12 @@ async def test_the_whole_story(tmp_path: Path) -> None:
             assert isinstance(online, dict)
             assert "node" not in json.dumps(online)
             assert "careful" in json.dumps(online)
-            refused = run_noughts(
+            result = run_noughts(
                 ["bot", "run", "random", "--name", "node"],
                 environment(NOUGHTS_TOKEN=secrets["bob"], **variables),
                 code=1,
             )
-            assert "revoked" in refused.stderr
+            assert "revoked" in result.stderr
         server.terminate()
         code, log = exit_code_and_errors(server)
     assert code == 0

@@ -83,9 +83,9 @@ def test_pettingzoo_agents_see_their_environments_observation() -> None:
 class Model:
     """A policy with the method `predict`, as learned policies have it; it plays the first free column."""
 
-    def predict(self, seen: Any, deterministic: bool = False) -> tuple[Any, None]:
+    def predict(self, observation: Any, deterministic: bool = False) -> tuple[Any, None]:
         assert deterministic
-        return np.int64(np.flatnonzero(1 - seen.sum(axis=2)[0])[0]), None
+        return np.int64(np.flatnonzero(1 - observation.sum(axis=2)[0])[0]), None
 
 
 def test_pettingzoo_agents_and_policies_with_predict_play() -> None:
@@ -157,7 +157,7 @@ def test_the_last_callable_of_a_kaggle_submission_is_its_agent(tmp_path: Path, e
     assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 35
 
 
-FILES = {
+SUBMISSION_FILES = {
     "main.py": "from several.files import choose\ndef agent(seen, configuration):\n    return choose(configuration)\n",
     "several/__init__.py": "",
     "several/files.py": "import pathlib\ndef choose(seen):\n    return int(pathlib.Path('column.txt').read_text())\n",
@@ -166,26 +166,26 @@ FILES = {
 
 
 def make_archive(folder: Path, files: Mapping[str, str], name: str = "submission.tar.gz") -> Path:
-    for place, text in files.items():
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(text)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
     with tarfile.open(folder / name, "w:gz") as archive:
-        for place in files:
-            archive.add(folder / place, place)
+        for path in files:
+            archive.add(folder / path, path)
     return folder / name
 
 
 def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", sys.path[:])
-    archive = make_archive(tmp_path / "packed", FILES)
+    archive = make_archive(tmp_path / "packed", SUBMISSION_FILES)
     for file in (archive.parent, archive):
         assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 41
     assert Path.cwd() != archive.parent
 
 
 @pytest.mark.parametrize(
-    "name, files, why",
+    "name, files, reason",
     [
         ("a.tar.gz", {"agent/main.py": ""}, "got no main.py, expected a submission with main.py"),
         ("a.tgz", {"main.py": ""}, "not a gzip file|not be opened"),
@@ -193,13 +193,13 @@ def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch:
     ],
 )
 def test_an_archive_without_a_submission_is_refused(
-    name: str, files: Mapping[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, files: Mapping[str, str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kaggle, "LARGEST_BYTES", 1000)
     archive = make_archive(tmp_path, files, name)
     if name.endswith(".tgz"):
         archive.write_bytes(b"no archive")
-    with pytest.raises(BotSpecError, match=why):
+    with pytest.raises(BotSpecError, match=reason):
         Submission(str(archive))
 
 

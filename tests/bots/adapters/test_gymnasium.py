@@ -75,7 +75,7 @@ def test_array_boards_follow_the_rules_at_each_ply(variant: str) -> None:
     games = [Position(rules) for _ in range(count)]
     generator = random.Random(7)
     drops = rules.gravity and rules.layers == 1
-    ended = set()
+    draws_seen = set()
     for _ in range(150):
         cells = [generator.choice(game.free) for game in games]
         for game, mask in zip(games, info["action_mask"], strict=True):
@@ -89,15 +89,15 @@ def test_array_boards_follow_the_rules_at_each_ply(variant: str) -> None:
             assert bool(done[number]) == (outcome is not None)
             if outcome is not None:
                 assert rewards[number] == (0.0 if outcome.winner is None else 1.0)
-                ended.add(outcome.winner is None)
-                seen = info["final_obs"][number].reshape(2, -1)
-                assert seen.sum() == len(game.moves)
+                draws_seen.add(outcome.winner is None)
+                final_planes = info["final_obs"][number].reshape(2, -1)
+                assert final_planes.sum() == len(game.moves)
                 games[number] = game = Position(rules)
             own, other = observation[number].reshape(2, -1)
             assert set(np.flatnonzero(own)) == set(_cells(game.own))
             assert set(np.flatnonzero(other)) == set(_cells(game.opponent))
         assert not truncated.any()
-    assert False in ended
+    assert False in draws_seen
 
 
 def _cells(stones: int) -> list[int]:
@@ -109,37 +109,41 @@ class GameByRules:
     """A game by the rules that repeats the moves of an environment and checks its observations."""
 
     position: Position
-    alone: bool
+    is_alone: bool
     """Whether the environment has no opponent, so that actions move both sides."""
 
     @classmethod
-    def from_planes(cls, rules: Variant, planes: Observation, alone: bool) -> "GameByRules":
-        return cls(Position.after(rules, np.flatnonzero(planes.reshape(2, -1)[1]).tolist()), alone)
+    def from_planes(cls, rules: Variant, planes: Observation, is_alone: bool) -> "GameByRules":
+        return cls(Position.after(rules, np.flatnonzero(planes.reshape(2, -1)[1]).tolist()), is_alone)
 
     def check_action(self, action: int, planes: Observation, over: bool) -> str:
-        """Check the planes after an action, and return how the game ended."""
+        """Check the planes after an action; return `win`, `loss`, `draw` or `illegal`, or "" if the game continues."""
         position = self.position
         side, cell = position.side, cell_of_action(position, action)
         legal = cell in position.free
         if legal:
             position.play(cell)
-            if position.outcome() is None and not self.alone:
+            if position.outcome() is None and not self.is_alone:
                 (added,) = set(np.flatnonzero(planes.reshape(2, -1).any(axis=0)).tolist()) - set(position.moves)
                 position.play(added)
-        outcome, viewer = position.outcome(), side if over or not self.alone else position.side
-        stones = [_cells(position.own), _cells(position.opponent)][:: 1 if viewer == position.side else -1]
+        outcome, viewer = position.outcome(), side if over or not self.is_alone else position.side
+        stones = [_cells(position.own), _cells(position.opponent)]
+        if viewer != position.side:
+            stones.reverse()
         assert [np.flatnonzero(plane).tolist() for plane in planes.reshape(2, -1)] == stones
         assert over == (outcome is not None or not legal)
         if outcome is None:
             return "illegal" if over else ""
-        return "draw" if outcome.winner is None else "win" if outcome.winner == side else "loss"
+        if outcome.winner is None:
+            return "draw"
+        return "win" if outcome.winner == side else "loss"
 
 
 def random_action(mask: Observation, generator: random.Random) -> int:
     """Return a legal action at random, and sometimes one that may be illegal."""
-    return (
-        generator.randrange(len(mask)) if generator.random() < 0.04 else generator.choice(np.flatnonzero(mask).tolist())
-    )
+    if generator.random() < 0.04:
+        return generator.randrange(len(mask))
+    return int(generator.choice(np.flatnonzero(mask).tolist()))
 
 
 @pytest.mark.parametrize(
@@ -152,34 +156,34 @@ def random_action(mask: Observation, generator: random.Random) -> int:
     ],
 )
 def test_the_last_observation_shows_the_actors_stones(variant: str, opponent: str | None, ends: set[str]) -> None:
-    generator, alone, seen = random.Random(3), opponent is None, {""}
+    generator, is_alone, ends_seen = random.Random(3), opponent is None, {""}
     env = NoughtsEnv(variant, opponent)
     for seed in range(200):
         planes, info = env.reset(seed=seed)
-        game, over = GameByRules.from_planes(env.variant, planes, alone), False
+        game, over = GameByRules.from_planes(env.variant, planes, is_alone), False
         while not over:
             action = random_action(info["action_mask"], generator)
             planes, _, over, _, info = env.step(np.int64(action))
-            seen.add(game.check_action(action, planes, over))
-    assert seen == {"", *ends}
+            ends_seen.add(game.check_action(action, planes, over))
+    assert ends_seen == {"", *ends}
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
 @pytest.mark.parametrize("opponent", ["random", None])
 def test_last_observations_of_array_boards_equal_those_of_one_board(variant: str, opponent: str | None) -> None:
-    generator, alone, seen = random.Random(3), opponent is None, set()
+    generator, is_alone, ends_seen = random.Random(3), opponent is None, set()
     boards = NoughtsVectorEnv(16, variant, opponent)
     observation, info = boards.reset(seed=3)
-    games = [GameByRules.from_planes(boards.variant, planes, alone) for planes in observation]
+    games = [GameByRules.from_planes(boards.variant, planes, is_alone) for planes in observation]
     for _ in range(200):
         actions = [random_action(mask, generator) for mask in info["action_mask"]]
         observation, _, done, _, info = boards.step(np.array(actions))
         for number, action in enumerate(actions):
             planes = info["final_obs"][number] if done[number] else observation[number]
-            seen.add(games[number].check_action(action, planes, bool(done[number])))
+            ends_seen.add(games[number].check_action(action, planes, bool(done[number])))
             if done[number]:
-                games[number] = GameByRules.from_planes(boards.variant, observation[number], alone)
-    assert seen >= {"win", "illegal", *(() if alone else ["loss"])}
+                games[number] = GameByRules.from_planes(boards.variant, observation[number], is_alone)
+    assert ends_seen >= {"win", "illegal", *(() if is_alone else ["loss"])}
 
 
 def test_random_actions_win_as_often_as_theory_says() -> None:

@@ -61,6 +61,7 @@ class CheckingBot(ArrayBot):
 
 
 def check(batch: Batch, row: int, position: Position) -> None:
+    """Compare a row of the batch with its position."""
     board = [0] * position.variant.cells
     for value, stones in enumerate((position.own, position.opponent), 1):
         for cell in members(stones):
@@ -71,8 +72,8 @@ def check(batch: Batch, row: int, position: Position) -> None:
     assert (batch.last[row], batch.ply[row], batch.side[row]) == (last, position.ply, position.side)
     clocks = batch.own_clock_us[row], batch.opponent_clock_us[row], batch.limit_us[row]
     assert clocks == (position.own_clock_us, position.opponent_clock_us, position.limit_us)
-    draws = position.rng()
-    assert batch.bits(3)[row].tolist() == [draws.bits() for _ in range(3)]
+    rng = position.rng()
+    assert batch.bits(3)[row].tolist() == [rng.bits() for _ in range(3)]
     assert 0 <= batch.random()[row, 0] < 1
 
 
@@ -96,14 +97,14 @@ class RandomReferee:
         frame = pb.PlayResponse(frame=self.frames)
         while len(self.running) < self.LARGEST_COUNT and self.random.random() < 0.7:
             self.start(frame)
-        asked = [game for game in self.running if game.side == game.position.side and self.random.random() < 0.8]
-        self.random.shuffle(asked)
-        for game in asked:
+        games_to_ask = [game for game in self.running if game.side == game.position.side and self.random.random() < 0.8]
+        self.random.shuffle(games_to_ask)
+        for game in games_to_ask:
             self.ask(frame.turns, game)
         self.dialogue.answer_all(self.dialogue.take(frame))
         moves = self.dialogue.reply().moves
-        assert sorted(moves.game) == sorted(game.handle for game in asked)
-        by_handle = {game.handle: game for game in asked}
+        assert sorted(moves.game) == sorted(game.handle for game in games_to_ask)
+        by_handle = {game.handle: game for game in games_to_ask}
         for handle, ply, cell in zip(moves.game, moves.ply, moves.cell, strict=True):
             game = by_handle[handle]
             assert (ply, cell) == (game.position.ply, game.position.rng().choice(game.position.free))
@@ -184,17 +185,14 @@ def test_a_batch_has_the_values_of_its_positions(variant: Variant, seed: int) ->
         positions.append(position.copy())
         position.play(position.rng().choice(position.free))
     batch = batch_of(positions)
-    for row, each in enumerate(positions):
-        check(batch, row, each)
-    assert batch.pick(batch.legal).tolist() == [each.rng().choice(each.free) for each in positions]
+    for row, expected in enumerate(positions):
+        check(batch, row, expected)
+    assert batch.pick(batch.legal).tolist() == [expected.rng().choice(expected.free) for expected in positions]
     assert batch.new.all()
 
 
-# Answers of the bot.
-
-
-class Answering(ArrayBot):
-    """Gives these answers one after another."""
+class ScriptedAnswers(ArrayBot):
+    """A bot that gives these answers one after another."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -226,19 +224,19 @@ def moves_for(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
 
 @pytest.mark.parametrize("cells", [[3, 4], np.array([3, 4], np.uint8), np.array([3, 4], np.int32)])
 def test_cells_can_be_a_list_or_any_array_of_whole_numbers(cells: Any) -> None:
-    moves = moves_for(Answering(cells), questions_frame([1, 2]))
+    moves = moves_for(ScriptedAnswers(cells), questions_frame([1, 2]))
     assert (list(moves.game), list(moves.ply), list(moves.cell)) == ([1, 2], [0, 0], [3, 4])
 
 
 def test_scores_that_are_not_finite_count_as_none() -> None:
     scores = [0.5, float("nan"), float("inf"), -2]
-    moves = moves_for(Answering(([0, 1, 2, 3], scores)), questions_frame([1, 2, 3, 4]))
+    moves = moves_for(ScriptedAnswers(([0, 1, 2, 3], scores)), questions_frame([1, 2, 3, 4]))
     assert (list(moves.scored), list(moves.score)) == ([0, 3], [0.5, -2.0])
 
 
 def test_illegal_cells_and_resignations_affect_only_their_game(caplog: pytest.LogCaptureFixture) -> None:
     cells = np.array([9, -1, RESIGN, 4, 2**40])
-    moves = moves_for(Answering((cells, np.arange(5.0))), questions_frame([1, 2, 3, 4, 5]))
+    moves = moves_for(ScriptedAnswers((cells, np.arange(5.0))), questions_frame([1, 2, 3, 4, 5]))
     assert list(moves.resigned) == [2]
     assert [moves.cell[row] for row in (0, 1, 3, 4)] == [0xFFFFFFFF, 0xFFFFFFFF, 4, 0xFFFFFFFF]
     assert (list(moves.scored), list(moves.score)) == ([3], [3.0])
@@ -246,7 +244,7 @@ def test_illegal_cells_and_resignations_affect_only_their_game(caplog: pytest.Lo
 
 
 @pytest.mark.parametrize(
-    "answer, why",
+    "answer, reason",
     [
         ([1], "got 1 cells, expected 2, one for each game, in the same order"),
         ([1, 2, 3], "got 3 cells, expected 2"),
@@ -258,19 +256,21 @@ def test_illegal_cells_and_resignations_affect_only_their_game(caplog: pytest.Lo
         (([1, 2], [0.5]), "got scores of shape (1,), expected (2,)"),
     ],
 )
-def test_wrong_answers_resign_the_batch_with_a_reason(answer: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
-    moves = moves_for(Answering(answer), questions_frame([1, 2]))
+def test_wrong_answers_resign_the_batch_with_a_reason(
+    answer: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    moves = moves_for(ScriptedAnswers(answer), questions_frame([1, 2]))
     assert (list(moves.game), list(moves.resigned)) == ([1, 2], [0, 1])
-    assert f"choose_arrays: {why}" in caplog.text
+    assert f"choose_arrays: {reason}" in caplog.text
     assert "2 games, the first of them game 1 of t at ply 0 (tictactoe), after [], and resigns" in caplog.text
 
 
 def test_a_bot_can_change_the_arrays_of_its_batch() -> None:
-    seen: list[list[int]] = []
+    boards: list[list[int]] = []
 
     class Changing(ArrayBot):
         def choose_arrays(self, batch: Batch) -> Any:
-            seen.append(batch.boards[0].tolist())
+            boards.append(batch.boards[0].tolist())
             cells = batch.legal.argmax(axis=1)
             for array in (batch.boards, batch.games, batch.ply, batch.side, batch.last, batch.seed):
                 array[:] = 1
@@ -279,12 +279,12 @@ def test_a_bot_can_change_the_arrays_of_its_batch() -> None:
     dialogue = Dialogue(Changing(), lambda event: None)
     for frame in (questions_frame([5]), questions_frame([5], 2, 8), questions_frame([5], 4, 7)):
         dialogue.answer_all(dialogue.take(frame))
-    assert seen == [[0] * 9, [1] + [0] * 7 + [2], [1, 1] + [0] * 5 + [2, 2]]
+    assert boards == [[0] * 9, [1] + [0] * 7 + [2], [1, 1] + [0] * 5 + [2, 2]]
     assert list(dialogue.reply().moves.cell) == [0, 1, 2]
 
 
 def test_the_nearest_class_decides_which_method_is_asked() -> None:
-    class Choosing(Answering):
+    class Choosing(ScriptedAnswers):
         def choose(self, position: Position) -> int:
             return 0
 
@@ -292,7 +292,7 @@ def test_the_nearest_class_decides_which_method_is_asked() -> None:
         def choose_arrays(self, batch: Batch) -> Any:
             return [8]
 
-    bots = (ArrayBot(), Answering(), Choosing(), AgainArrays())
+    bots = (ArrayBot(), ScriptedAnswers(), Choosing(), AgainArrays())
     assert [method_of(bot) for bot in bots] == ["choose_arrays", "choose_arrays", "choose", "choose_arrays"]
     assert list(moves_for(AgainArrays(), questions_frame([1])).cell) == [8]
 
@@ -307,11 +307,11 @@ def test_an_array_bot_without_choose_arrays_gets_a_clear_error(caplog: pytest.Lo
 
 def test_a_single_position_is_a_batch_of_one() -> None:
     position = Position(parse_variant("tictactoe"))
-    assert Answering([7]).choose(position) == 7
-    assert Answering(([7], [0.5])).choose(position) == Move(7, 0.5)
-    assert Answering(([7], [float("nan")])).choose(position) == 7
+    assert ScriptedAnswers([7]).choose(position) == 7
+    assert ScriptedAnswers(([7], [0.5])).choose(position) == Move(7, 0.5)
+    assert ScriptedAnswers(([7], [float("nan")])).choose(position) == 7
     with pytest.raises(Resign):
-        Answering([RESIGN]).choose(position)
+        ScriptedAnswers([RESIGN]).choose(position)
 
 
 def test_choose_arrays_of_any_other_bot_is_refused() -> None:

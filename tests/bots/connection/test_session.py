@@ -53,7 +53,7 @@ def moves_of(game: FinishedGame, variant: Variant) -> list[int]:
 
 
 @asynccontextmanager
-async def playing(port: int, **bots: Bot) -> AsyncIterator[list[SessionEvent]]:
+async def running_bots(port: int, **bots: Bot) -> AsyncIterator[list[SessionEvent]]:
     """Run these bots (`bot_1=...`) inside the block, which gets their events."""
     events: list[SessionEvent] = []
     async with asyncio.TaskGroup() as tasks:
@@ -79,7 +79,7 @@ async def game_with_answer(server: Loopback, answer: Callable[[Position], object
         def choose(self, position: Position) -> int:
             return answer(position)  # type: ignore[return-value]  # on purpose
 
-    async with playing(server.port, bot_1=Answering(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=Answering(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
         (game,) = await server.finished_games(1)
         return game
@@ -107,7 +107,7 @@ async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
 ) -> None:
     shared = conditions("mnk:4,4,3", seed=5)
     slots = unit(shared, 12).slots
-    async with playing(server.port, bot_1=first(), bot_2=second()):
+    async with running_bots(server.port, bot_1=first(), bot_2=second()):
         server.referee.add(unit(shared, slots))
         games = await server.finished_games(12)
     assert {game.ordinal: moves_of(game, shared.variant) for game in games} == {
@@ -120,7 +120,7 @@ async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
 @pytest.mark.parametrize("kind", KINDS)
 async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind: type[Bot]) -> None:
     shared = conditions(time="10+1")
-    async with playing(server.port, bot_1=kind(), bot_2=kind()):
+    async with running_bots(server.port, bot_1=kind(), bot_2=kind()):
         server.referee.add(unit(shared, 4))
         games = await server.finished_games(4)
     assert [game.ordinal for game in games] == [1, 2, 3, 4]
@@ -130,7 +130,7 @@ async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind
 
 
 async def test_a_thousand_games_at_once_are_played_in_few_frames(server: Loopback) -> None:
-    async with playing(server.port, bot_1=RandomBot(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=RandomBot(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1_000))
         await server.finished_games(1_000)
     assert server.counts.frames_down < 1_000
@@ -140,7 +140,7 @@ async def test_the_hello_has_the_bots_name_version_and_capacity(server: Loopback
     class Modest(RandomBot):
         max_games = 2
 
-    async with playing(server.port, bot_1=Modest(), bot_2=RandomBot()) as events:
+    async with running_bots(server.port, bot_1=Modest(), bot_2=RandomBot()) as events:
         server.referee.add(unit(conditions(), 5))
         await wait_until(lambda: len(events) == 2)
         assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
@@ -185,10 +185,10 @@ async def test_a_bots_log_has_the_reason_for_a_loss(server: Loopback, caplog: py
         def choose(self, position: Position) -> int:
             return 4
 
-    said = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
-    async with playing(server.port, bot_1=Stubborn(), bot_2=RandomBot()):
+    message = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
+    async with running_bots(server.port, bot_1=Stubborn(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
-        await wait_until(lambda: said in caplog.text)
+        await wait_until(lambda: message in caplog.text)
     assert caplog.text.count("the bot lost") == 1
 
 
@@ -234,7 +234,7 @@ async def test_a_bot_that_raises_resigns_only_this_game(
             return await super().choose(position)
 
     bot = AsyncFailing() if kind is AsyncRandomBot else Failing()
-    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(shared, 6))
         games = await server.finished_games(6)
     assert {game.ordinal for game in games if game.termination == Termination.RESIGNED} == {2}
@@ -254,7 +254,7 @@ async def test_a_deliberate_resignation_is_not_logged_as_a_failure(
             raise Resign
 
     bot = AsyncResigning() if kind is AsyncRandomBot else Resigning()
-    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 2))
         games = await server.finished_games(2)
     assert {(game.result, game.termination) for game in games} == {
@@ -265,7 +265,7 @@ async def test_a_deliberate_resignation_is_not_logged_as_a_failure(
 
 
 async def test_a_bot_without_choose_gets_a_clear_error(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
-    async with playing(server.port, bot_1=Bot(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=Bot(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
         await server.finished_games(1)
     assert "Bot needs a method `choose(self, position)`" in caplog.text
@@ -305,7 +305,7 @@ class ArrayListening(ArrayRandomBot, Listening):
 async def test_start_and_end_are_called_for_each_game(server: Loopback, kind: type[Listening]) -> None:
     shared = conditions(tournament=9, concurrency=1)
     bots = [kind(), kind()]
-    async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
+    async with running_bots(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(shared, 2))
         games = await server.finished_games(2)
         await wait_until(lambda: [len(bot.notices) for bot in bots] == [4, 4])
@@ -327,7 +327,7 @@ async def test_the_end_has_the_played_moves_without_an_illegal_one(server: Loopb
             return 4
 
     bots = [Stubborn(), Listening()]
-    async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
+    async with running_bots(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(conditions(), 1))
         (game,) = await server.finished_games(1)
         await wait_until(lambda: [len(bot.notices) for bot in bots] == [2, 2])
@@ -348,7 +348,7 @@ async def test_errors_in_start_and_end_are_logged_and_the_bot_plays_on(
         def end(self, game: GameInfo, end: GameEnd) -> None:
             raise ValueError("heard nothing of the end")
 
-    async with playing(server.port, bot_1=Deaf(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=Deaf(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 3))
         games = await server.finished_games(3)
         await wait_until(lambda: caplog.text.count("heard nothing of the end") >= 3)
@@ -387,7 +387,7 @@ async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
     async with loopback(heartbeat=0.05) as server:
         shared = conditions("mnk:1,1,1")
         bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
-        async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+        async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
             server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
             await wait_until(lambda: len(server.finished) == 14)
             assert bot.pondering.is_set()
@@ -402,7 +402,7 @@ async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
 async def test_a_frame_is_acknowledged_while_the_bot_thinks(server: Loopback) -> None:
     shared = conditions("mnk:1,3,3")
     bot = Pondering(side_seed(game_seed(shared.seed, 2), 0))
-    async with raw_bot(server, 2) as opponent, playing(server.port, bot_1=bot):
+    async with raw_bot(server, 2) as opponent, running_bots(server.port, bot_1=bot):
         server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 0, 1)]))
         assert (await opponent.next_questions())[0].game == 1
         await wait_until(bot.pondering.is_set)
@@ -440,7 +440,7 @@ class BatchThreadRecorder(ThreadRecorder):
 @pytest.mark.parametrize("kind", [ThreadRecorder, BatchThreadRecorder])
 async def test_a_bot_that_was_slow_once_returns_to_the_event_loop(server: Loopback, kind: type[ThreadRecorder]) -> None:
     bot = kind(partial(work_hard, 0.03))
-    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions(concurrency=8), 1_000))
         await server.finished_games(1_000)
     assert len(server.finished) == 1_000
@@ -452,7 +452,7 @@ async def test_a_bot_that_was_slow_once_returns_to_the_event_loop(server: Loopba
 
 async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -> None:
     bot = ThreadRecorder(partial(time.sleep, 0.03))
-    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
         await server.finished_games(40)
     assert bot.threads[1] == threading.get_ident()
@@ -460,7 +460,7 @@ async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -
 
 async def test_a_bot_that_sleeps_at_each_question_moves_to_a_thread(server: Loopback) -> None:
     bot = ThreadRecorder(*[partial(time.sleep, 0.03)] * 12)
-    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
         await server.finished_games(12)
     here = threading.get_ident()
@@ -477,7 +477,7 @@ async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopba
             await self.all_questions.wait()
             return position.free[0]
 
-    async with playing(server.port, bot_1=Together(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=Together(), bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
         await server.finished_games(20)
 
@@ -492,7 +492,7 @@ async def test_an_unanswered_question_delays_no_other(server: Loopback) -> None:
                 await asyncio.Event().wait()
             return position.free[0]
 
-    async with playing(server.port, bot_1=Absent(), bot_2=RandomBot()):
+    async with running_bots(server.port, bot_1=Absent(), bot_2=RandomBot()):
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
         games = await server.finished_games(4)
         assert {game.ordinal for game in games} == {2, 3, 4, 5}
@@ -556,7 +556,7 @@ async def test_bot_moves_to_the_next_address() -> None:
 async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:
     shared = conditions("mnk:5,5,5", seed=8)
     slots = unit(shared, 40).slots
-    async with link_to(server.port) as link, playing(link.port, bot_1=kind(), bot_2=kind()) as events:
+    async with link_to(server.port) as link, running_bots(link.port, bot_1=kind(), bot_2=kind()) as events:
         server.referee.add(unit(shared, slots))
         for share in (50, 200, 400):
             await wait_until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
@@ -571,7 +571,7 @@ async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot
 async def test_a_slow_bot_never_thinks_about_two_questions_at_once(server: Loopback) -> None:
     shared = conditions("mnk:1,1,1")
     bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
-    async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=RandomBot()) as events:
+    async with link_to(server.port) as link, running_bots(link.port, bot_1=bot, bot_2=RandomBot()) as events:
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
         await wait_until(bot.pondering.is_set)
         await server.finished_games(2)
@@ -592,10 +592,10 @@ async def test_without_reconnect_a_lost_server_is_an_error(server: Loopback) -> 
         assert (await session).code is grpc.StatusCode.UNAVAILABLE
 
 
-async def refusal_of_session(bot: Bot, who: Login) -> BotRefused:
-    with pytest.raises(BotRefused) as caught:
-        await play(bot, who)
-    return caught.value
+async def refusal_of_session(bot: Bot, session_login: Login) -> BotRefused:
+    with pytest.raises(BotRefused) as raised:
+        await play(bot, session_login)
+    return raised.value
 
 
 # Refusals.
@@ -619,14 +619,14 @@ async def test_a_bot_replaced_by_a_newer_session_stays_away(server: Loopback, ki
         assert "logged in again elsewhere" in str(refusal)
 
 
-async def test_of_ten_logins_at_once_nine_are_told_they_were_replaced() -> None:
+async def test_nine_of_ten_simultaneous_logins_are_replaced() -> None:
     # A server that measures the network asks at once. Some bots answer when their stream ends, and grpc.aio then
     # replaces the server's status by its own.
-    news: list[SessionEvent] = []
+    events: list[SessionEvent] = []
 
     async def session(port: int) -> grpc.StatusCode | None:
         try:
-            await play(RandomBot(), login(port, 1), news.append)
+            await play(RandomBot(), login(port, 1), events.append)
         except BotRefused as refusal:
             return refusal.code
         return None
@@ -635,18 +635,18 @@ async def test_of_ten_logins_at_once_nine_are_told_they_were_replaced() -> None:
         for _ in range(40):
             async with asyncio.TaskGroup() as tasks:
                 sessions = [tasks.create_task(session(server.port)) for _ in range(10)]
-                await wait_until(lambda: sum(each.done() for each in sessions) == 9)  # noqa: B023
-                [left] = [each for each in sessions if not each.done()]
-                left.cancel()
-            assert {each.result() for each in sessions if each is not left} == {grpc.StatusCode.ABORTED}
-    assert not any(isinstance(event, ConnectionLost) for event in news)
+                await wait_until(lambda: sum(task.done() for task in sessions) == 9)  # noqa: B023
+                [last_session] = [task for task in sessions if not task.done()]
+                last_session.cancel()
+            assert {task.result() for task in sessions if task is not last_session} == {grpc.StatusCode.ABORTED}
+    assert not any(isinstance(event, ConnectionLost) for event in events)
 
 
 async def test_a_bot_waits_for_a_server_that_is_not_running(caplog: pytest.LogCaptureFixture) -> None:
     async with loopback() as server:
         port = server.port
     caplog.set_level(logging.INFO)
-    async with playing(port, bot_1=RandomBot(), bot_2=RandomBot()) as events:
+    async with running_bots(port, bot_1=RandomBot(), bot_2=RandomBot()) as events:
         await wait_until(lambda: len(events) >= 2)
         assert all("rying again in" in str(event) for event in events)
         async with loopback(port=port) as server:

@@ -11,22 +11,22 @@ from noughts_referee.rules import members
 
 
 class Recorder(Bot):
-    """Takes the lowest free cell, and keeps its questions."""
+    """Takes the lowest free cell, and records its games and the positions of its questions."""
 
     def __init__(self) -> None:
-        self.asked: list[Position] = []
+        self.positions: list[Position] = []
         self.games: list[GameInfo] = []
 
     def start(self, game: GameInfo) -> None:
         self.games.append(game)
 
     def choose(self, position: Position) -> int:
-        self.asked.append(position)
+        self.positions.append(position)
         return position.free[0]
 
 
 class Quitter(Bot):
-    """Resigns."""
+    """Resigns every game."""
 
     def choose(self, position: Position) -> int:
         raise Resign
@@ -116,9 +116,9 @@ def test_commands_can_be_in_lower_case() -> None:
 def test_impossible_commands_are_errors_and_change_nothing(line: str, answer: str) -> None:
     machine = engine()
     assert answers_to(machine, "START 15", "BEGIN") == ["OK", "0,0"]
-    said = machine.answer(line)
-    assert said is not None
-    assert said.startswith(answer)
+    error = machine.answer(line)
+    assert error is not None
+    assert error.startswith(answer)
     assert machine.answer("TURN 1,0") == "2,0"
 
 
@@ -128,12 +128,12 @@ def test_moves_without_a_board_are_errors(line: str) -> None:
 
 
 def test_a_bot_that_refuses_a_board_names_those_it_plays() -> None:
-    said = engine("coursework").answer("START 15")
-    assert said is not None
-    assert said.startswith("ERROR bot 'coursework' does not play variant gomoku (225 cells); it plays ")
-    said = answers_to(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
-    assert said is not None
-    assert said.startswith("ERROR bot 'minimax' does not play variant renju, which forbids moves; it plays ")
+    error = engine("coursework").answer("START 15")
+    assert error is not None
+    assert error.startswith("ERROR bot 'coursework' does not play variant gomoku (225 cells); it plays ")
+    error = answers_to(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
+    assert error is not None
+    assert error.startswith("ERROR bot 'minimax' does not play variant renju, which forbids moves; it plays ")
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,14 @@ def test_the_rule_and_the_size_make_the_variant(size: int, rule: int, name: str 
     assert answers_to(machine, f"START {size}", f"INFO rule {rule}") == ["OK", None]
     answer = str(machine.answer("BEGIN"))
     assert answer == "0,0" if name else answer.startswith(f"ERROR {size}x{size} with rule {rule}: expected rule 0")
-    assert [position.variant.name for position in bot.asked] == ([name] if name else [])
+    assert [position.variant.name for position in bot.positions] == ([name] if name else [])
 
 
 def test_stones_of_board_come_in_any_order_and_counts_give_the_side() -> None:
     bot = Recorder()
     machine = engine(bot)
     assert answers_to(machine, "RECTSTART 20,15", "BOARD", "0,0,2", "1,0,2", "2,0,1", "DONE")[-1] == "3,0"
-    (position,) = bot.asked
+    (position,) = bot.positions
     assert (position.variant.name, position.side, position.moves) == ("mnk:20,15,5", 1, [])
     assert (list(members(position.own)), list(members(position.opponent))) == ([2], [0, 1])
 
@@ -171,8 +171,8 @@ def test_stones_of_board_in_playing_order_are_a_game() -> None:
     bot = Recorder()
     machine = engine(bot)
     answers_to(machine, "START 15", "BOARD", "7,7,1", "8,8,2", "DONE", "TURN 9,9")
-    assert [position.moves for position in bot.asked] == [[112, 128], [112, 128, 0, 144]]
-    assert {position.side for position in bot.asked} == {0}
+    assert [position.moves for position in bot.positions] == [[112, 128], [112, 128, 0, 144]]
+    assert {position.side for position in bot.positions} == {0}
 
 
 def test_a_board_that_cannot_be_read_is_an_error_and_the_next_one_counts() -> None:
@@ -211,7 +211,7 @@ def test_times_of_the_manager_are_the_bots_clock(
     machine = engine(bot)
     assert answers_to(machine, "START 15", *(f"INFO {info}" for info in infos)) == ["OK", *(None for _ in infos)]
     answers_to(machine, "BEGIN", "TURN 1,0")
-    assert {(position.own_clock_us, position.limit_us) for position in bot.asked} == {(clock_us, limit_us)}
+    assert {(position.own_clock_us, position.limit_us) for position in bot.positions} == {(clock_us, limit_us)}
     (game,) = bot.games
     assert (game.time.move, game.time.bank) == (move, bank)
 

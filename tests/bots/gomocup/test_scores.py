@@ -65,5 +65,5 @@ def test_chinese_words_are_read_in_both_encodings() -> None:
 
 @given(st.text(), st.sampled_from(["", "x", "a b", "(", "win"]))
 def test_any_text_can_be_searched_for_scores(text: str, word: str) -> None:
-    found = score_in([text, f"MESSAGE {word or 'ev'} {text}"], word)
-    assert found is None or abs(found) <= 30_000
+    score = score_in([text, f"MESSAGE {word or 'ev'} {text}"], word)
+    assert score is None or abs(score) <= 30_000

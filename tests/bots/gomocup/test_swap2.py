@@ -77,10 +77,10 @@ class Chooser(Bot):
 
     def __init__(self, *choices: Choice) -> None:
         self.choices = list(choices)
-        self.asked: list[OpeningChoice] = []
+        self.openings: list[OpeningChoice] = []
 
     def open(self, opening: OpeningChoice) -> Choice:
-        self.asked.append(opening)
+        self.openings.append(opening)
         return self.choices.pop(0)
 
     def choose(self, position: Position) -> int:
@@ -98,8 +98,8 @@ def test_a_bot_answers_swap2board_as_an_engine() -> None:
         assert lines == [None] * len(lines)
         answers.append(last)
     assert answers == ["7,7 8,7 9,9", "SWAP", "6,8", "8,8 8,6", "6,8"]
-    assert [opening.stones for opening in bot.asked] == [(), THREE, THREE, THREE, THREE + TWO]
-    assert {(opening.rule, opening.variant.name) for opening in bot.asked} == {("swap2", "gomoku")}
+    assert [opening.stones for opening in bot.openings] == [(), THREE, THREE, THREE, THREE + TWO]
+    assert {(opening.rule, opening.variant.name) for opening in bot.openings} == {("swap2", "gomoku")}
 
 
 def test_an_invalid_opening_is_an_error_and_the_game_can_continue() -> None:
@@ -107,6 +107,6 @@ def test_an_invalid_opening_is_an_error_and_the_game_can_continue() -> None:
     assert str([engine.answer(line) for line in ("SWAP2BOARD", "DONE")][-1]).startswith("ERROR no board yet")
     engine.answer("START 15")
     for lines in (["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"]):
-        said = [engine.answer(line) for line in ("SWAP2BOARD", *lines, "DONE")][-1]
-        assert str(said).startswith("ERROR expected zero, three or five different points")
+        answer = [engine.answer(line) for line in ("SWAP2BOARD", *lines, "DONE")][-1]
+        assert str(answer).startswith("ERROR expected zero, three or five different points")
     assert engine.answer("BEGIN") == "0,0"

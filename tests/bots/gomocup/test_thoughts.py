@@ -15,7 +15,7 @@ def cell(column: int, row: int) -> int:
     return row * 15 + column
 
 
-def read(*lines: str, played: int = cell(5, 7)) -> Thought | None:
+def read_thought(*lines: str, played: int = cell(5, 7)) -> Thought | None:
     return ThoughtReader().read([f"MESSAGE {line}" for line in lines], played, 15, 15)
 
 
@@ -45,24 +45,24 @@ def read(*lines: str, played: int = cell(5, 7)) -> Thought | None:
     ],
 )
 def test_each_form_of_a_search_is_read(line: str, thought: Thought) -> None:
-    assert read(line) == thought
+    assert read_thought(line) == thought
 
 
 @pytest.mark.parametrize(
     "line", ["", "fine", "nodes 1,23", "depth unknown", "n/ms 5", "1.2,3.4 5", "timeout 5", "REALTIME BEST 7,7"]
 )
 def test_lines_without_a_search_have_none(line: str) -> None:
-    assert read(line) is None
+    assert read_thought(line) is None
 
 
 def test_each_value_is_that_of_the_last_line_that_has_it() -> None:
-    thought = read("Depth 5 | Node 10 | F8 G8", "Depth 6 | F8 H8", "Speed 3 | Depth 7")
+    thought = read_thought("Depth 5 | Node 10 | F8 G8", "Depth 6 | F8 H8", "Speed 3 | Depth 7")
     assert thought == Thought(7, 10, 0, (cell(5, 7), cell(7, 7)))
 
 
 def test_a_line_that_does_not_begin_with_the_move_does_not_count() -> None:
-    assert read("Depth 6 | G8 H8") == Thought(6)
-    assert read("Depth 5 | F8 G9", "Depth 6 | G8 H8") == Thought(6, pv=(cell(5, 7), cell(6, 8)))
+    assert read_thought("Depth 6 | G8 H8") == Thought(6)
+    assert read_thought("Depth 5 | F8 G9", "Depth 6 | G8 H8") == Thought(6, pv=(cell(5, 7), cell(6, 8)))
 
 
 def test_the_spelling_of_points_is_learned_from_earlier_moves() -> None:
@@ -86,11 +86,11 @@ def test_lines_that_can_be_read_in_many_ways_are_read_at_once(line: str) -> None
     # Processor time, so that a busy machine does not matter: milliseconds, or else many seconds or years.
     before = process_time()
     for _ in range(16):
-        read(line)
+        read_thought(line)
         score_in([line])
     assert process_time() - before < 0.5
 
 
 @given(st.lists(st.text()), st.integers(0, 224))
 def test_no_text_makes_the_reader_fail(lines: list[str], played: int) -> None:
-    read(*lines, *(f"pv {line} 7,7 depth {line}" for line in lines), played=played)
+    read_thought(*lines, *(f"pv {line} 7,7 depth {line}" for line in lines), played=played)

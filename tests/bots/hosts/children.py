@@ -136,6 +136,6 @@ class Child:
 @contextmanager
 def child(kind: str, target: str, *options: str) -> Iterator[Child]:
     """A child that has sent its hello; it is killed after the block if it still runs."""
-    with Child(kind, target, *options) as started:
-        started.hello()
-        yield started
+    with Child(kind, target, *options) as process:
+        process.hello()
+        yield process

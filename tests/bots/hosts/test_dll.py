@@ -228,13 +228,13 @@ def test_printing_and_reading_of_a_library_damages_no_frame(tmp_path: Path) -> N
         assert child.stderr_text() == "thinking\nof 3\n"
 
 
-@pytest.mark.parametrize("cell, answered", [(-1, None), (-99, None), (9, 0xFFFFFFFF), (8, 8)])
+@pytest.mark.parametrize("cell, answer", [(-1, None), (-99, None), (9, 0xFFFFFFFF), (8, 8)])
 def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
-    tmp_path: Path, cell: int, answered: int | None
+    tmp_path: Path, cell: int, answer: int | None
 ) -> None:
     with HostProcess("dll", compile_library(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
         child.hello()
-        assert child.first_move() == answered
+        assert child.first_move() == answer
 
 
 @pytest.mark.parametrize(
@@ -247,9 +247,9 @@ def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
 )
 def test_an_unusable_table_of_a_library_is_refused_in_one_line(tmp_path: Path, table: str, complaint: str) -> None:
     source = (HEAD % "return 0;") + (API % table) + "int32_t (*used)(void *, const noughts_turn *) = play;\n"
-    said = load_error("dll", compile_library(source, tmp_path))
-    assert said.startswith("bot 'dll:")
-    assert complaint in said
+    error = load_error("dll", compile_library(source, tmp_path))
+    assert error.startswith("bot 'dll:")
+    assert complaint in error
 
 
 def test_libraries_of_older_and_newer_headers_play(tmp_path: Path) -> None:

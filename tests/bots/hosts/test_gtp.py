@@ -119,8 +119,8 @@ def test_an_engine_without_time_commands_plays_with_a_clock() -> None:
         assert child.turn({1: ()}, frame) == {1: 210}
 
 
-@pytest.mark.parametrize("habit, why", [("pass", "the engine answered 'pass'"), ("resign", "")])
-def test_an_engine_that_passes_or_resigns_loses(habit: str, why: str) -> None:
+@pytest.mark.parametrize("habit, reason", [("pass", "the engine answered 'pass'"), ("resign", "")])
+def test_an_engine_that_passes_or_resigns_loses(habit: str, reason: str) -> None:
     with HostProcess("gtp", command(habit)) as child:
         child.hello()
         frame = pb.PlayResponse()
@@ -135,21 +135,21 @@ def test_an_engine_that_passes_or_resigns_loses(habit: str, why: str) -> None:
         answer = child.receive()
         assert answer is not None
         assert list(answer.moves.resigned) == [0]
-        assert why in answer.moves.reason[0]
+        assert reason in answer.moves.reason[0]
 
 
 def test_the_host_ends_with_its_engine() -> None:
     with HostProcess("gtp", command("crash")) as child:
         child.hello()
         assert child.ask("gomoku", {1: ()}, seeds={1: 1}) == {1: 210}
-        child.send(_asking_again())
+        child.send(_second_question())
         while (frame := child.receive()) is not None:
             assert not frame.moves.game
         assert child.wait_for_exit() == 3
         assert child.stderr_text().endswith("the engine has ended with exit code 3\n")
 
 
-def _asking_again() -> pb.PlayResponse:
+def _second_question() -> pb.PlayResponse:
     frame = pb.PlayResponse()
     frame.turns.game.append(1)
     frame.turns.ply.append(2)

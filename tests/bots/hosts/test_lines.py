@@ -139,7 +139,7 @@ def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body, code, how",
+    "body, code, explanation",
     [
         ("sys.exit(3)", 3, "the program has ended with exit code 3"),
         ("raise ValueError", 1, "the program has ended with exit code 1"),
@@ -147,12 +147,12 @@ def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
     ],
 )
 def test_the_host_ends_with_the_exit_code_of_its_program(
-    tmp_path: Path, body: str, code: int, how: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, body: str, code: int, explanation: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with lines_bot(program(tmp_path, body)) as bot, pytest.raises(SystemExit) as ended:
+    with lines_bot(program(tmp_path, body)) as bot, pytest.raises(SystemExit) as raised:
         bot.choose(Position(TICTACTOE))
-    assert ended.value.code == code
-    assert how in capfd.readouterr().err
+    assert raised.value.code == code
+    assert explanation in capfd.readouterr().err
 
 
 def test_a_program_that_does_not_end_is_killed(tmp_path: Path) -> None:

@@ -136,16 +136,16 @@ def test_options_are_converted_by_annotations(tmp_path: Path) -> None:
 def test_a_target_that_names_no_bot_is_refused_in_one_line(centre: Path, target: str, complaint: str) -> None:
     (centre / "two.py").write_text("from noughts_bots import Bot\nclass A(Bot): pass\nclass B(Bot): pass\n")
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
-    said = load_error("py", target, cwd=centre)
-    assert said.startswith(f"bot 'py:{target}': got ")
-    assert complaint in said
+    error = load_error("py", target, cwd=centre)
+    assert error.startswith(f"bot 'py:{target}': got ")
+    assert complaint in error
 
 
 def test_an_error_names_a_file_in_the_users_folder_by_its_relative_path(centre: Path) -> None:
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
-    said = load_error("py", centre.resolve() / "none.py", cwd=centre.resolve())
-    assert said.startswith("bot 'py:none.py': got 0 classes that are bots, expected one in none.py;")
-    assert said.endswith("or name a function that returns a bot: py:none.py:FUNCTION")
+    error = load_error("py", centre.resolve() / "none.py", cwd=centre.resolve())
+    assert error.startswith("bot 'py:none.py': got 0 classes that are bots, expected one in none.py;")
+    assert error.endswith("or name a function that returns a bot: py:none.py:FUNCTION")
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_a_module_that_fails_to_import_is_refused_with_the_place(
     with HostProcess("py", write_bot(tmp_path, "return 0", before=first_lines)) as child:
         assert child.receive() is None
         assert child.wait_for_exit() == 1
-        said = child.stderr_text()
-    assert complaint in said.splitlines()[-1]
-    assert "bot.py" in said
-    assert "line 1" in said
+        errors = child.stderr_text()
+    assert complaint in errors.splitlines()[-1]
+    assert "bot.py" in errors
+    assert "line 1" in errors
 
 
 def test_printing_and_reading_of_a_python_bot_damages_no_frame(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_a_bot_that_raises_resigns_and_its_traceback_is_printed(tmp_path: Path) 
         child.hello()
         assert child.ask("tictactoe", {1: (), 2: (3, 4)}, seeds={1: 1, 2: 1}) == {1: 0, 2: None}
         assert child.close() == 0
-        said = child.stderr_text()
-    assert "and resigns" in said
-    assert "RuntimeError: lost my way" in said
-    assert "bot.py" in said
+        errors = child.stderr_text()
+    assert "and resigns" in errors
+    assert "RuntimeError: lost my way" in errors
+    assert "bot.py" in errors
 
 
 def test_an_asynchronous_bot_gets_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
@@ -281,5 +281,5 @@ import sys, noughts_bots.hosts, noughts_bots.hosts.{kind}, noughts_bots.hosts.wa
 loaded = [name for name in ("grpc", "asyncio") if name in sys.modules]
 sys.exit(", ".join(loaded) or 0)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr

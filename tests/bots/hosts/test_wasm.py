@@ -143,19 +143,26 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
 def test_a_module_that_is_not_a_bot_is_refused_in_one_line(
     write_module: ModuleWriter, parts: dict[str, str], complaint: str
 ) -> None:
-    said = load_error("wasm", write_module(**parts))
-    assert said.startswith("bot 'wasm:")
-    assert complaint in said
+    error = load_error("wasm", write_module(**parts))
+    assert error.startswith("bot 'wasm:")
+    assert complaint in error
 
 
 def test_a_file_that_is_not_a_module_is_refused_in_one_line(write_module: ModuleWriter, tmp_path: Path) -> None:
     file = tmp_path / "rubbish.wasm"
-    whole = write_module().read_bytes()
-    for rubbish in (b"", b"\0asm", b"#!/bin/sh\n", os.urandom(1000), whole[:-9], b"\0asm\1\0\0\0" + os.urandom(5000)):
+    module_bytes = write_module().read_bytes()
+    for rubbish in (
+        b"",
+        b"\0asm",
+        b"#!/bin/sh\n",
+        os.urandom(1000),
+        module_bytes[:-9],
+        b"\0asm\1\0\0\0" + os.urandom(5000),
+    ):
         file.write_bytes(rubbish)
-        said = load_error("wasm", file)
-        assert said.startswith("bot 'wasm:")
-        assert "expected" in said
+        error = load_error("wasm", file)
+        assert error.startswith("bot 'wasm:")
+        assert "expected" in error
     assert "No such file" in load_error("wasm", tmp_path / "nothing.wasm")
     with file.open("wb") as large:
         large.truncate(64 << 20)
@@ -164,17 +171,17 @@ def test_a_file_that_is_not_a_module_is_refused_in_one_line(write_module: Module
 
 def test_a_module_without_a_valid_table_is_refused_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "bot.wasm"
-    whole = MODULE.format(**PARTS)
-    for written, complaint in (
-        (whole.replace("(i32.const 16)))", "(i32.const 0)))"), "got NULL from noughts_bot()"),
-        (whole.replace("(i32.const 16)))", "(i32.const -8)))"), "outside of its memory"),
-        (whole.replace("\\1c\\00\\00\\00\\01", "\\1c\\00\\00\\00\\07"), "got version 7 of the interface"),
-        (whole.replace("\\1c\\00\\00\\00\\01", "\\04\\00\\00\\00\\01"), "got a table of 4 bytes"),
-        (whole.replace('"noughts_bot"', '"other"'), "got no export 'noughts_bot'"),
-        (whole.replace('(export "memory")', ""), "got no export 'memory'"),
-        (whole.replace('(export "__indirect_function_table")', ""), "link with --export-table"),
+    module_text = MODULE.format(**PARTS)
+    for changed_text, complaint in (
+        (module_text.replace("(i32.const 16)))", "(i32.const 0)))"), "got NULL from noughts_bot()"),
+        (module_text.replace("(i32.const 16)))", "(i32.const -8)))"), "outside of its memory"),
+        (module_text.replace("\\1c\\00\\00\\00\\01", "\\1c\\00\\00\\00\\07"), "got version 7 of the interface"),
+        (module_text.replace("\\1c\\00\\00\\00\\01", "\\04\\00\\00\\00\\01"), "got a table of 4 bytes"),
+        (module_text.replace('"noughts_bot"', '"other"'), "got no export 'noughts_bot'"),
+        (module_text.replace('(export "memory")', ""), "got no export 'memory'"),
+        (module_text.replace('(export "__indirect_function_table")', ""), "link with --export-table"),
     ):
-        file.write_bytes(wat2wasm(written))
+        file.write_bytes(wat2wasm(changed_text))
         assert complaint in load_error("wasm", file)
 
 
@@ -186,7 +193,7 @@ def test_fuel_that_is_not_a_number_is_refused(write_module: ModuleWriter) -> Non
 
 
 @pytest.mark.parametrize(
-    "parts, why",
+    "parts, reason",
     [
         ({"play": "(unreachable)"}, "unreachable"),
         ({"play": "(i32.load (i32.const 99999999))"}, "out of bounds memory access"),
@@ -210,11 +217,11 @@ def test_fuel_that_is_not_a_number_is_refused(write_module: ModuleWriter) -> Non
     ],
 )  # fmt: skip
 def test_a_module_that_traps_ends_its_process_with_the_reason(
-    write_module: ModuleWriter, parts: dict[str, str], why: str
+    write_module: ModuleWriter, parts: dict[str, str], reason: str
 ) -> None:
-    said = trap_message_of(write_module(**parts))
-    assert said.startswith("the module trapped: ")
-    assert why in said
+    error = trap_message_of(write_module(**parts))
+    assert error.startswith("the module trapped: ")
+    assert reason in error
 
 
 def test_a_loop_without_fuel_loses_on_time_and_the_module_restarts(write_module: ModuleWriter) -> None:
@@ -257,8 +264,8 @@ def test_the_fuel_of_a_move_does_not_depend_on_the_machine(write_module: ModuleW
 
 
 def test_growth_beyond_the_memory_limit_returns_minus_1(write_module: ModuleWriter) -> None:
-    refused = "(i32.eq (memory.grow (i32.const 4000)) (i32.const -1))"
-    grows = f"(if (result i32) {refused} (then (i32.const 5)) (else (i32.const 6)))"
+    growth_fails = "(i32.eq (memory.grow (i32.const 4000)) (i32.const -1))"
+    grows = f"(if (result i32) {growth_fails} (then (i32.const 5)) (else (i32.const 6)))"
     with HostProcess("wasm", write_module(play=grows)) as child:
         child.hello()
         assert child.first_move() == 5

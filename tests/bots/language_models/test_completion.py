@@ -16,7 +16,10 @@ from noughts_referee.rules import Position, parse_variant
 TICTACTOE = parse_variant("tictactoe")
 CALL = {"id": "1", "type": "function", "function": {"name": "play", "arguments": '{"move": "b2"}'}}
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10}
-GOOD = {"choices": [{"message": {"content": '{"move": "b2"}', "refusal": None, "tool_calls": [CALL]}}], "usage": USAGE}
+VALID_ANSWER = {
+    "choices": [{"message": {"content": '{"move": "b2"}', "refusal": None, "tool_calls": [CALL]}}],
+    "usage": USAGE,
+}
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["text", 10**400]),
@@ -29,25 +32,25 @@ any_json = st.recursive(
 
 
 @st.composite
-def damaged(draw: st.DrawFn, whole: Any) -> Any:
+def damaged_document(draw: st.DrawFn, document: Any) -> Any:
     """Return the document with some parts replaced, added or left out at random."""
     if draw(st.integers(0, 5)) == 0:
         return draw(any_json)
-    if isinstance(whole, dict):
-        kept = {key: draw(damaged(value)) for key, value in whole.items() if draw(st.integers(0, 9))}
-        return kept | ({"error": draw(any_json)} if draw(st.integers(0, 9)) == 0 else {})
-    return [draw(damaged(each)) for each in whole] if isinstance(whole, list) else whole
+    if isinstance(document, dict):
+        remaining = {key: draw(damaged_document(value)) for key, value in document.items() if draw(st.integers(0, 9))}
+        return remaining | ({"error": draw(any_json)} if draw(st.integers(0, 9)) == 0 else {})
+    return [draw(damaged_document(item)) for item in document] if isinstance(document, list) else document
 
 
-@given(damaged(GOOD), st.sampled_from(sorted(FORMS)))
+@given(damaged_document(VALID_ANSWER), st.sampled_from(sorted(FORMS)))
 def test_any_json_gives_a_completion_a_failure_or_nothing(document: Any, form: str) -> None:
-    found = read_completion(json.loads(json.dumps(document)))
-    if isinstance(found, Failure):
-        assert found.status is None or 100 <= found.status <= 999
-    if isinstance(found, Completion):
-        said = FORMS[form].text_of(found)
-        verdict = FORMS[form].judge(said, view_of(TICTACTOE, 7, scrambled=False), Position(TICTACTOE))
-        answer = Answer(said, verdict.kind, 0.5, found.input_tokens, found.output_tokens)
+    result = read_completion(json.loads(json.dumps(document)))
+    if isinstance(result, Failure):
+        assert result.status is None or 100 <= result.status <= 999
+    if isinstance(result, Completion):
+        text = FORMS[form].text_of(result)
+        verdict = FORMS[form].judge(text, view_of(TICTACTOE, 7, scrambled=False), Position(TICTACTOE))
+        answer = Answer(text, verdict.kind, 0.5, result.input_tokens, result.output_tokens)
         question = Question("m", form, 2, False, "", [answer], [], None)
         assert read_question(question.write()) == question
         json.loads(question.write().encode(), parse_constant=pytest.fail)
@@ -66,22 +69,22 @@ def test_any_json_gives_a_completion_a_failure_or_nothing(document: Any, form: s
     ],
 )
 def test_text_of_a_message_is_read_in_every_spelling(content: object, text: str) -> None:
-    found = read_completion({"choices": [{"message": {"content": content}}]})
-    assert found == Completion(text, (), None, None)
+    completion = read_completion({"choices": [{"message": {"content": content}}]})
+    assert completion == Completion(text, (), None, None)
 
 
 @pytest.mark.parametrize("tokens", [-1, 1e400, 2.5, True, "7", 10**15, None, [1]])
 def test_impossible_numbers_of_tokens_are_unknown(tokens: object) -> None:
-    found = read_completion({**GOOD, "usage": {"prompt_tokens": tokens, "completion_tokens": 0}})
-    assert isinstance(found, Completion)
-    assert (found.input_tokens, found.output_tokens) == (None, 0)
+    completion = read_completion({**VALID_ANSWER, "usage": {"prompt_tokens": tokens, "completion_tokens": 0}})
+    assert isinstance(completion, Completion)
+    assert (completion.input_tokens, completion.output_tokens) == (None, 0)
 
 
 def test_arguments_of_a_call_can_be_an_object() -> None:
     call = {"function": {"name": "play", "arguments": {"move": "b2"}}}
-    found = read_completion({"choices": [{"message": {"content": None, "tool_calls": [None, call]}}]})
-    assert isinstance(found, Completion)
-    assert FORMS["tool"].text_of(found) == '{"move": "b2"}'
+    completion = read_completion({"choices": [{"message": {"content": None, "tool_calls": [None, call]}}]})
+    assert isinstance(completion, Completion)
+    assert FORMS["tool"].text_of(completion) == '{"move": "b2"}'
 
 
 def test_deep_lists_of_parts_have_no_text() -> None:

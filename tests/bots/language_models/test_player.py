@@ -24,8 +24,8 @@ TICTACTOE = parse_variant("tictactoe")
 
 
 def make_player(endpoint: ModelEndpoint, **options: object) -> LanguageModel:
-    written = ",".join(f"{name}={value}" for name, value in {"model": "m", "url": endpoint.url, **options}.items())
-    bot = make_built_in(parse_spec(f"llm{{{written}}}:"), TICTACTOE)
+    spec_options = ",".join(f"{name}={value}" for name, value in {"model": "m", "url": endpoint.url, **options}.items())
+    bot = make_built_in(parse_spec(f"llm{{{spec_options}}}:"), TICTACTOE)
     assert isinstance(bot, LanguageModel)
     bot.prepare()
     return bot
@@ -182,8 +182,8 @@ async def test_a_wait_beyond_the_limit_resigns_with_the_reason(seconds: str) -> 
 async def test_a_refused_request_resigns_at_once_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "sk-very-secret")
     refusing = in_turn(Reply("Invalid key sk-very-secret", status=401))
-    refused = pytest.raises(Resign, match=r"the endpoint answered 401: .*\[key\]")
-    with model_endpoint(m=refusing) as endpoint, refused as resigned:
+    raises_resign = pytest.raises(Resign, match=r"the endpoint answered 401: .*\[key\]")
+    with model_endpoint(m=refusing) as endpoint, raises_resign as resigned:
         await make_player(endpoint, key_env="SECRET_KEY").choose(Position(TICTACTOE))
     assert endpoint.keys == {"Bearer sk-very-secret"}
     assert "very-secret" not in str(resigned.value) + resigned.value.comment
@@ -199,9 +199,9 @@ async def test_line_breaks_around_a_key_are_not_sent(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-very-gehe\u00efm"])
 def test_a_key_invalid_in_a_header_is_refused_without_printing_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", key)
-    with pytest.raises(BotSpecError, match="other characters in SECRET_KEY, expected printable ASCII") as refused:
+    with pytest.raises(BotSpecError, match="other characters in SECRET_KEY, expected printable ASCII") as raised:
         make_built_in(parse_spec("llm{model=m,key_env=SECRET_KEY}:")).prepare()
-    assert "sk-very" not in str(refused.value)
+    assert "sk-very" not in str(raised.value)
 
 
 async def test_another_endpoint_does_not_get_the_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,8 +227,8 @@ async def test_retries_without_a_wait_end_at_the_limit(seconds: str) -> None:
 @pytest.mark.parametrize("seconds", ["0.000001", "0.009", "5e-324"])
 async def test_short_waits_grow_with_each_retry(seconds: str) -> None:
     busy = Reply("busy", status=429, headers={"retry-after": seconds})
-    refused = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)")
-    with model_endpoint(m=lambda request: busy) as endpoint, refused:
+    raises_resign = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)")
+    with model_endpoint(m=lambda request: busy) as endpoint, raises_resign:
         await make_player(endpoint, wait=0.5).choose(Position(TICTACTOE))
     assert len(endpoint.requests) == 6  # the waits are 10, 20, 40, 80 and 160 ms
 
@@ -244,8 +244,8 @@ async def test_an_endless_answer_is_not_read_to_the_end(seconds: float, limit: f
 
 async def test_a_request_is_repeated_after_an_endless_error() -> None:
     endless = Reply(status=503, endless=b"busy " * 10_000)
-    refused = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(503\)")
-    with model_endpoint(m=lambda request: endless) as endpoint, refused:
+    raises_resign = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(503\)")
+    with model_endpoint(m=lambda request: endless) as endpoint, raises_resign:
         await make_player(endpoint, wait=0.5).choose(Position(TICTACTOE))
     assert endpoint.sent < 32 << 20
 

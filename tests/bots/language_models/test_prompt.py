@@ -77,14 +77,14 @@ def test_a_scrambled_board_keeps_its_lines_and_supports(name: str) -> None:
         view = view_of(variant, seed, scrambled=True)
         layouts.add(view.drawn)
         assert sorted(view.names) == list(range(variant.cells))
-        assert len({each.lower() for each in view.names.values()}) == variant.cells
+        assert len({name.lower() for name in view.names.values()}) == variant.cells
         # The lines of the drawing, taken as an ordinary board, are the lines of the variant.
-        drawn = {sum(1 << view.drawn[place] for place in members(line)) for line in variant.lines}
-        assert drawn == set(variant.lines)
+        drawn_lines = {sum(1 << view.drawn[place] for place in members(line)) for line in variant.lines}
+        assert drawn_lines == set(variant.lines)
         if variant.gravity:
             place_of = {cell: place for place, cell in enumerate(view.drawn)}
             for cell, below in enumerate(variant.supports):
-                assert sum(1 << place_of[each] for each in members(below)) == variant.supports[place_of[cell]]
+                assert sum(1 << place_of[name] for name in members(below)) == variant.supports[place_of[cell]]
         assert base_name(variant.name) not in rules(view)
         assert not {*view.marks} & {"X", "O"}
     assert len(layouts) > 1

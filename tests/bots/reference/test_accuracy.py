@@ -12,7 +12,7 @@ from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import Position, Variant, parse_variant
-from tests.support.boards import falling
+from tests.support.boards import falling_board
 
 
 class Tree:
@@ -59,7 +59,7 @@ class Tree:
                 yield from self.games(after, its_chance)
 
 
-@pytest.mark.parametrize("variant", [parse_variant("mnk:3,2,3"), parse_variant("mnk:3,2,2"), falling(3, 3)])
+@pytest.mark.parametrize("variant", [parse_variant("mnk:3,2,3"), parse_variant("mnk:3,2,2"), falling_board(3, 3)])
 def test_random_play_has_the_enumerated_accuracy(variant: Variant) -> None:
     tree, judge = Tree(variant), Judge(variant)
     decisions = blunders = Fraction(0)

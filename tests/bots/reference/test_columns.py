@@ -45,19 +45,19 @@ def random_position(variant: Variant, plies: int, rng: random.Random) -> Positio
 @pytest.mark.parametrize("columns, rows", SMALL)
 def test_both_searches_solve_small_boards_alike(columns: int, rows: int) -> None:
     variant = board(columns, rows)
-    in_python, compiled = solver(ColumnSearch, variant), solver(CompiledSearch, variant)
+    python_solver, compiled_solver = solver(ColumnSearch, variant), solver(CompiledSearch, variant)
     rng = random.Random(columns)
     for number in range(60):
         position = random_position(variant, max(variant.cells - 16, 0) + number % 10, rng)
-        assert compiled.solution(position) == in_python.solution(position), position
+        assert compiled_solver.solution(position) == python_solver.solution(position), position
 
 
 def test_both_searches_solve_late_positions_of_connect4_alike() -> None:
     rng = random.Random(22)
-    in_python, compiled = solver(ColumnSearch), solver(CompiledSearch)
+    python_solver, compiled_solver = solver(ColumnSearch), solver(CompiledSearch)
     for number in range(200):
         position = random_position(CONNECT4, 20 + number % 21, rng)
-        assert compiled.solution(position) == in_python.solution(position), position
+        assert compiled_solver.solution(position) == python_solver.solution(position), position
 
 
 def test_values_of_the_opening_book_are_those_of_the_search() -> None:
@@ -65,25 +65,25 @@ def test_values_of_the_opening_book_are_those_of_the_search() -> None:
     book = installed_book()
     assert book is not None
     stones = ColumnBoard(CONNECT4).stones
-    searched = solver(CompiledSearch)
-    looked_up = 0
+    search_solver = solver(CompiledSearch)
+    book_positions = 0
     for _ in range(40):
         position = random_position(CONNECT4, 12, rng)
         if bounds := book.bounds(stones(position.own), stones(position.own | position.opponent)):
-            looked_up += 1
-            verdict = searched.solution(position)
+            book_positions += 1
+            verdict = search_solver.solution(position)
             score = (verdict.result or 0) * (31 - (verdict.plies or 0))
             assert bounds == (score, score), position
-    assert looked_up > 10
+    assert book_positions > 10
 
 
 @pytest.mark.parametrize("search", [pytest.param(ColumnSearch, marks=pytest.mark.at_length), CompiledSearch])
 def test_every_first_move_of_connect4_has_its_known_value(search: Search) -> None:
-    solved = solver(search, book=True)
-    assert solved.solution(Position(CONNECT4)) == (1, 41, (38,), True)
+    book_solver = solver(search, book=True)
+    assert book_solver.solution(Position(CONNECT4)) == (1, 41, (38,), True)
     for cell, (result, end) in VALUES_OF_FIRST_MOVES.items():
         for mirror in {cell, 76 - cell}:
-            verdict = solved.solution(Position.after(CONNECT4, [mirror]))
+            verdict = book_solver.solution(Position.after(CONNECT4, [mirror]))
             assert (verdict.result, verdict.plies and verdict.plies + 1) == (result, end), mirror
 
 
@@ -94,13 +94,13 @@ def test_a_search_ends_when_its_effort_is_spent(search: Search) -> None:
         solver(search, effort=10).solution(position)
 
 
-def test_a_compiled_search_that_was_stopped_can_go_on() -> None:
+def test_a_compiled_search_can_continue_after_its_effort_is_spent() -> None:
     position = random_position(CONNECT4, 12, random.Random(3))
-    stopped = solver(CompiledSearch, effort=10)
+    limited_solver = solver(CompiledSearch, effort=10)
     with pytest.raises(EffortSpent):
-        stopped.solution(position)
-    stopped.allow(Effort(None))
-    assert stopped.solution(position) == solver(CompiledSearch).solution(position)
+        limited_solver.solution(position)
+    limited_solver.allow(Effort(None))
+    assert limited_solver.solution(position) == solver(CompiledSearch).solution(position)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ class Recursion:
     def solution(self, position: Position) -> Verdict:
         moves = self._moves(position.own, position.opponent)
         best = max(moves.values())
-        found = tuple(cell for cell, value in moves.items() if value == best)
-        return Verdict((best > 0) - (best < 0), round(abs(1 / best)) if best else None, found)
+        best_cells = tuple(cell for cell, value in moves.items() if value == best)
+        return Verdict((best > 0) - (best < 0), round(abs(1 / best)) if best else None, best_cells)
 
     def _value(self, own: int, other: int) -> float:
         """Return 1 / plies for a win, its negative for a loss and 0 for a draw."""
@@ -60,8 +60,10 @@ def random_position(variant: Variant, plies: int, rng: random.Random) -> Positio
     while True:
         position = Position(variant)
         while position.outcome() is None and position.ply < plies:
-            quiet = [cell for cell in position.free if not variant.completes(position.own | 1 << cell, cell)]
-            position.play(rng.choice(quiet or position.free))
+            moves_without_win = [
+                cell for cell in position.free if not variant.completes(position.own | 1 << cell, cell)
+            ]
+            position.play(rng.choice(moves_without_win or position.free))
         if position.outcome() is None:
             return position
 

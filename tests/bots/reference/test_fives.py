@@ -13,11 +13,11 @@ from .oracle import fives as article
 GOMOKU = parse_variant("mnk:15,15,5")
 
 
-def random_board(chance: random.Random, variant: Variant) -> str:
+def random_board(rng: random.Random, variant: Variant) -> str:
     """Random marks, sometimes few and sometimes many, with at least one free cell."""
-    density = chance.random()
-    board = [chance.choice("XO") if chance.random() < density else "." for _ in range(variant.cells)]
-    board[chance.randrange(variant.cells)] = "."
+    density = rng.random()
+    board = [rng.choice("XO") if rng.random() < density else "." for _ in range(variant.cells)]
+    board[rng.randrange(variant.cells)] = "."
     return "".join(board)
 
 
@@ -28,10 +28,10 @@ def random_board(chance: random.Random, variant: Variant) -> str:
     [("tictactoe", 2000), ("mnk:5,5,4", 2000), ("mnk:7,6,4", 2000), ("mnk:10,10,5", 1000), ("mnk:15,15,5", 500)],
 )
 def test_fives_rates_random_boards_like_the_article(name: str, boards: int) -> None:
-    variant, bot, chance = parse_variant(name), Fives(), random.Random(name)
+    variant, bot, rng = parse_variant(name), Fives(), random.Random(name)
     k = len(variant.line_cells[0])
     for _ in range(boards):
-        board, me = random_board(chance, variant), chance.choice("XO")
+        board, me = random_board(rng, variant), rng.choice("XO")
         expected = article.consider(board, me, columns=variant.columns, rows=variant.rows, k=k)
         evaluation = bot.consider(Position.parse(variant, f"{board} {me}"))
         assert (evaluation.candidates, evaluation.scores) == (expected.candidates, expected.scores), (board, me)
@@ -50,10 +50,10 @@ def test_fives_rates_boards_of_real_games_like_the_article() -> None:
 
 
 def test_fives_rates_alike_when_all_marks_are_swapped() -> None:
-    bot, chance = Fives(), random.Random(4)
+    bot, rng = Fives(), random.Random(4)
     swapped = str.maketrans("XO", "OX")
     for _ in range(200):
-        text = random_board(chance, GOMOKU) + " X"
+        text = random_board(rng, GOMOKU) + " X"
         mirrored = Position.parse(GOMOKU, text.translate(swapped))
         assert bot.consider(mirrored) == bot.consider(Position.parse(GOMOKU, text))
 
@@ -98,9 +98,6 @@ def test_fives_ignores_noughts_that_cannot_become_five() -> None:
     assert candidates_in("....XOOO.X.....", variant) == (3, 8, 10)
 
 
-# Weights.
-
-
 @pytest.mark.parametrize("name", ["mnk:15,15,5", "mnk:30,30,15", "mnk:30,30,16", "mnk:30,30,30"])
 def test_fewer_than_100_windows_contain_any_cell(name: str) -> None:
     assert max(map(len, parse_variant(name).lines_through)) <= 60
@@ -117,9 +114,6 @@ def test_two_in_a_row_is_won_or_stopped_although_no_window_holds_two(text: str, 
     assert Fives().consider(Position.parse(parse_variant("mnk:5,1,2"), text)).candidates == candidates
 
 
-# The first move.
-
-
 @pytest.mark.parametrize(
     "name, columns, rows",
     [
@@ -134,9 +128,6 @@ def test_fives_begins_anywhere_far_from_the_edge(name: str, columns: range, rows
     variant, bot = parse_variant(name), Fives()
     expected = {row * variant.columns + column for row in rows for column in columns}
     assert {move_of(bot, Position(variant, seed=seed)) for seed in range(1000)} == expected
-
-
-# Play.
 
 
 def move_of(bot: Fives | Random, position: Position) -> int:
@@ -156,15 +147,17 @@ def winner(variant: Variant, players: tuple[Fives | Random, Fives | Random], see
     return None
 
 
-def test_fives_wins_nearly_every_gomoku_game_against_chance() -> None:
-    fives, chance = Fives(), Random()
-    wins = sum(winner(GOMOKU, (fives, chance), seed) is fives for seed in range(50))
-    wins += sum(winner(GOMOKU, (chance, fives), seed) is fives for seed in range(50))
+def test_fives_wins_nearly_every_gomoku_game_against_random() -> None:
+    fives, random_bot = Fives(), Random()
+    wins = sum(winner(GOMOKU, (fives, random_bot), seed) is fives for seed in range(50))
+    wins += sum(winner(GOMOKU, (random_bot, fives), seed) is fives for seed in range(50))
     assert wins >= 95
 
 
-@pytest.mark.parametrize("name, kept", [("tictactoe", 1), ("mnk:4,3,3", 1), ("mnk:5,5,4", 0), ("mnk:15,15,5", 0)])
-def test_fives_keeps_no_positions_of_large_boards(name: str, kept: int) -> None:
+@pytest.mark.parametrize(
+    "name, cached_positions", [("tictactoe", 1), ("mnk:4,3,3", 1), ("mnk:5,5,4", 0), ("mnk:15,15,5", 0)]
+)
+def test_fives_keeps_no_positions_of_large_boards(name: str, cached_positions: int) -> None:
     variant, bot = parse_variant(name), Fives()
     bot.choose(Position(variant))
-    assert len(bot._cache) == kept
+    assert len(bot._cache) == cached_positions

@@ -42,10 +42,10 @@ def test_bots_that_respect_forbidden_moves_never_play_one(spec: str, make: Calla
 def test_the_same_stones_have_different_candidates_for_each_side() -> None:
     variant = corners_only()
     bot = make_bot(parse_spec("first-free"), variant)
-    taken = Position.parse(variant, "X........ X")
-    assert bot.consider(taken).candidates == (1,)
+    position = Position.parse(variant, "X........ X")
+    assert bot.consider(position).candidates == (1,)
     assert bot.consider(Position.parse(variant, ".......O. X")).candidates == (0,)
-    assert bot.consider(Position(variant, opponent=taken.own, side=1)).candidates == (2,)
+    assert bot.consider(Position(variant, opponent=position.own, side=1)).candidates == (2,)
 
 
 @pytest.mark.parametrize("spec", ["nextstep", "minimax", "minimax:depth=2", "threats"])

@@ -86,8 +86,8 @@ def test_an_untrained_learner_loses_and_plays_at_random(tmp_path: Path) -> None:
 
 
 def test_exact_chances_of_random_against_random_are_the_known_ones() -> None:
-    known = chances(bot_of("random"), bot_of("random"), TICTACTOE)
-    assert [str(chance) for chance in known] == ["737/1260", "8/63", "121/420"]
+    exact_chances = chances(bot_of("random"), bot_of("random"), TICTACTOE)
+    assert [str(chance) for chance in exact_chances] == ["737/1260", "8/63", "121/420"]
 
 
 def test_three_stage_can_be_beaten_and_nextstep_cannot() -> None:
@@ -125,23 +125,23 @@ def test_training_in_two_parts_leads_to_the_same_bytes_as_in_one(tmp_path: Path)
 
 @pytest.mark.long
 def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
-    draws = random.Random(7)
-    table, other = TableFile(TICTACTOE, games=0), oracle.Learner()
+    rng = random.Random(7)
+    table, article_learner = TableFile(TICTACTOE, games=0), oracle.Learner()
     bot = Learner(Path("/nowhere/it"), learn=True)
     bot.table = table
     for number in range(3_000):
         position, moves = Position(TICTACTOE), []
         while position.free and not TICTACTOE.has_line(position.opponent):
-            moves.append(draws.choice(position.free))
+            moves.append(rng.choice(position.free))
             position.play(moves[-1])
-        side, begin = draws.randrange(2), draws.randrange(4)
+        side, begin = rng.randrange(2), rng.randrange(4)
         counted = range(begin + (begin + side) % 2, len(moves), 2)
         bot.correct(TICTACTOE, tuple(moves), counted)
-        other.learn(moves, set(counted))
+        article_learner.learn(moves, set(counted))
         if number % 300 == 0 or number == 2_999:
             for board, me in reachable_questions():
                 evaluation = bot.consider(position_of(f"{board} {me}"))
-                expected = other.consider(board, me)
+                expected = article_learner.consider(board, me)
                 assert (evaluation.candidates, evaluation.scores) == (expected.candidates, expected.scores), board
     assert table.games == 3_000
 
@@ -158,11 +158,11 @@ def test_a_move_that_lost_by_force_is_proven_lost() -> None:
 
 
 def _moves_by_position(moves: tuple[int, ...]) -> list[tuple[tuple[int, int], int]]:
-    position, made = Position(TICTACTOE), []
+    position, moves_by_position = Position(TICTACTOE), []
     for cell in moves:
-        made.append(((position.own, position.opponent), cell))
+        moves_by_position.append(((position.own, position.opponent), cell))
         position.play(cell)
-    return made
+    return moves_by_position
 
 
 def test_at_1024_games_the_counts_of_a_move_are_halved() -> None:
@@ -377,7 +377,7 @@ def test_save_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     before = file.read_bytes()
     (tmp_path / ".it.table.tmp").mkdir()  # the name of its temporary file
     learner.correct(TICTACTOE, DIAGONAL, range(0))
-    with pytest.raises(OSError, match=r"it\.table") as failed:
+    with pytest.raises(OSError, match=r"it\.table") as raised:
         learner.save()
-    assert failed.value.filename == str(file)
+    assert raised.value.filename == str(file)
     assert file.read_bytes() == before

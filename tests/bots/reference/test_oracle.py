@@ -34,7 +34,9 @@ def wins_at_once(board: str, mark: str) -> tuple[int, ...]:
     return tuple(cell for cell in free_cells(board) if has_line(put(board, cell, mark), mark))
 
 
-def differing(one: Callable[[str, str], object], another: Callable[[str, str], object]) -> list[tuple[str, str]]:
+def differing_positions(
+    one: Callable[[str, str], object], another: Callable[[str, str], object]
+) -> list[tuple[str, str]]:
     return [(board, me) for board, me in POSITIONS if one(board, me) != another(board, me)]
 
 
@@ -103,7 +105,7 @@ def test_the_printed_values_of_k_fit_the_pairs_of_cells_in_only_one_way() -> Non
 
     def questions(starts: tuple[int, ...]) -> list[tuple[frozenset[int], int]] | None:
         """The questions of `check`, in order, if its groups started from these cells: two marks, and the blank."""
-        asked = []
+        pairs_and_blanks = []
         for a, values in zip(starts, coursework.PRINTED_K, strict=True):
             for c in values:
                 if a == c:
@@ -111,14 +113,14 @@ def test_the_printed_values_of_k_fit_the_pairs_of_cells_in_only_one_way() -> Non
                 lines_through_both = [line for line in LINES if a in line and c in line]
                 if not lines_through_both:
                     return None
-                asked.append((frozenset(lines_through_both[0]) - {c}, c))
-        return asked
+                pairs_and_blanks.append((frozenset(lines_through_both[0]) - {c}, c))
+        return pairs_and_blanks
 
     fitting = set()
     for starts in permutations(range(9), 8):
-        asked = questions(starts)
-        if asked is not None and {pair for pair, _ in asked} == every_pair:
-            fitting.add(tuple(asked))
+        pairs_and_blanks = questions(starts)
+        if pairs_and_blanks is not None and {pair for pair, _ in pairs_and_blanks} == every_pair:
+            fitting.add(tuple(pairs_and_blanks))
     # Groups of one value could start from the other cell of their pair: the same question in other words.
     assert fitting == {tuple(questions(tuple(range(8))) or ())}
 
@@ -198,7 +200,7 @@ def reversed_lines(kle: pascal.Kle) -> pascal.Kle:
 
 def test_12_positions_choose_otherwise_when_the_lines_of_kle_are_reversed() -> None:
     backwards = reversed_lines(pascal.KLE)
-    changed = differing(
+    changed = differing_positions(
         lambda board, me: pascal.consider(board, me, level=1).candidates,
         lambda board, me: pascal.consider(board, me, level=1, kle=backwards).candidates,
     )
@@ -229,8 +231,8 @@ def test_the_order_of_the_cells_does_not_matter_to_the_ratings() -> None:
 
 
 def test_fin_calls_a_draw_as_soon_as_every_line_holds_both_marks() -> None:
-    closed = [(board, me) for board, me in POSITIONS if pascal.fin(pascal.to_position(board, me))[0] == 3]
-    assert closed
+    drawn_positions = [(board, me) for board, me in POSITIONS if pascal.fin(pascal.to_position(board, me))[0] == 3]
+    assert drawn_positions
     assert all(pascal.fin(pascal.to_position(board, me))[0] in (0, 3) for board, me in POSITIONS)
 
 
@@ -290,8 +292,8 @@ def test_the_early_draw_changes_76_choices_of_depth_3() -> None:
     def early(board: str, me: str) -> list[int]:
         return nextstep.rayting(pascal.to_position(board, me), 3)
 
-    assert len(differing(early, late)) == 256
-    chosen_otherwise = differing(
+    assert len(differing_positions(early, late)) == 256
+    chosen_otherwise = differing_positions(
         lambda board, me: pascal.select_cell(early(board, me), 1),
         lambda board, me: pascal.select_cell(late(board, me), 1),
     )
@@ -330,7 +332,7 @@ def test_the_memory_of_nextstep_changes_no_score() -> None:
 
 
 def test_001_chooses_otherwise_than_003_in_485_positions() -> None:
-    changed = differing(
+    changed = differing_positions(
         lambda board, me: minimax.consider(board, me, faster=True).candidates,
         lambda board, me: minimax.consider(board, me).candidates,
     )
@@ -342,8 +344,8 @@ def test_003_skips_an_immediate_win_in_392_positions_and_001_in_none() -> None:
         skipped = 0
         for board, me in POSITIONS:
             wins = wins_at_once(board, me)
-            chosen = minimax.consider(board, me, faster=faster).candidates
-            skipped += bool(wins) and chosen[0] not in wins
+            candidates = minimax.consider(board, me, faster=faster).candidates
+            skipped += bool(wins) and candidates[0] not in wins
         assert skipped == expected
 
 

@@ -58,7 +58,7 @@ def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
     return make_bot(parse_spec(spec), variant)
 
 
-def plain(evaluation: Evaluation) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
+def parts_of(evaluation: Evaluation) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
     """Return candidates, weights and scores, with equal weights written out."""
     weights = evaluation.weights or (1,) * len(evaluation.candidates)
     return evaluation.candidates, weights, evaluation.scores
@@ -78,7 +78,7 @@ def test_a_bot_has_the_candidates_of_its_article_on_every_board(spec: str) -> No
         assert min(answer.weights) > 0
         assert {*answer.candidates} <= {*position.free}
         assert tuple(answer.scores) in ((), position.free)
-        assert plain(bot.consider(position)) == tuple(answer), (board, me)
+        assert parts_of(bot.consider(position)) == tuple(answer), (board, me)
 
 
 def test_bots_default_to_the_strongest_option() -> None:
@@ -142,11 +142,11 @@ def test_faster_minimax_chooses_otherwise_in_485_positions() -> None:
 @pytest.mark.parametrize("faster, skipped", [(False, 392), (True, 0)])
 def test_minimax_skips_392_immediate_wins_unless_faster(faster: bool, skipped: int) -> None:
     bot = Minimax(faster=faster)
-    found = 0
+    skipped_wins = 0
     for position in reachable_positions():
         wins = [cell for cell in position.free if TICTACTOE.has_line(position.own | 1 << cell)]
-        found += bool(wins) and bot.consider(position).candidates[0] not in wins
-    assert found == skipped
+        skipped_wins += bool(wins) and bot.consider(position).candidates[0] not in wins
+    assert skipped_wins == skipped
 
 
 def test_faster_minimax_values_near_wins_and_losses_higher() -> None:
@@ -187,15 +187,15 @@ def test_three_stage_never_opens_in_the_first_row() -> None:
 # Chance.
 
 
-def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
+def count_moves(bot: CachingBot, position: Position, count: int) -> Counter[int]:
     """Count how often each cell is chosen with the seeds 0 to `count` - 1."""
-    chosen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for seed in range(count):
         position.seed = seed
         cell = bot.choose(position)
         assert isinstance(cell, int)
-        chosen[cell] += 1
-    return chosen
+        counts[cell] += 1
+    return counts
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,13 @@ def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
 )
 def test_cells_are_chosen_in_proportion_to_their_weights(spec: str, text: str) -> None:
     bot, position, games = bot_of(spec), Position.parse(TICTACTOE, text), 20_000
-    candidates, weights, _ = plain(bot.consider(position))
-    chosen = moves_of(bot, position, games)
-    assert set(chosen) <= set(candidates)
+    candidates, weights, _ = parts_of(bot.consider(position))
+    counts = count_moves(bot, position, games)
+    assert set(counts) <= set(candidates)
     chi_square = 0.0
     for cell, weight in zip(candidates, weights, strict=True):
         expected = games * weight / sum(weights)
-        chi_square += (chosen[cell] - expected) ** 2 / expected
+        chi_square += (counts[cell] - expected) ** 2 / expected
     # The seeds are fixed, and so is the result. 27.9 is the 99.95 % quantile of chi-square for nine candidates.
     assert chi_square < 27.9
 
@@ -262,7 +262,7 @@ def test_with_a_clock_bots_report_scores_and_play_the_same_moves(spec: str) -> N
     "spec", ["random", "pascal:level=0", "pascal:level=1", "nextstep", "three-stage", "coursework:level=1"]
 )
 def test_other_seeds_give_other_moves(spec: str) -> None:
-    assert len(moves_of(bot_of(spec), Position(TICTACTOE), 100)) > 1
+    assert len(count_moves(bot_of(spec), Position(TICTACTOE), 100)) > 1
 
 
 # Remembering.
@@ -273,50 +273,50 @@ def test_other_seeds_give_other_moves(spec: str) -> None:
     "spec", [f"{name}depth={n}" for name in ("nextstep:", "minimax:faster=true,") for n in (1, 2, 5, 8, 9)]
 )
 def test_depth_search_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
-    searched: Counter[tuple[int, int, int, bool]] = Counter()
+    searches: Counter[tuple[int, int, int, bool]] = Counter()
     search = DepthSearch._search
 
-    def counted(self: DepthSearch, mover: int, other: int, remaining: int, ours: bool, lines: Any) -> int:
-        searched[mover, other, remaining, ours] += 1
+    def count_search(self: DepthSearch, mover: int, other: int, remaining: int, ours: bool, lines: Any) -> int:
+        searches[mover, other, remaining, ours] += 1
         return search(self, mover, other, remaining, ours, lines)
 
-    monkeypatch.setattr(DepthSearch, "_search", counted)
+    monkeypatch.setattr(DepthSearch, "_search", count_search)
     bot = bot_of(spec)
     for _, _, position in every_nth(every_position(), 7):
         bot.consider(position)
-    assert set(searched.values()) <= {1}
+    assert set(searches.values()) <= {1}
 
 
 def test_minimax_searches_no_position_twice_for_the_same_goal(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched: Counter[tuple[int, int, int]] = Counter()
+    searches: Counter[tuple[int, int, int]] = Counter()
     search = FullSearch._search
 
-    def counted(self: FullSearch, goal: int, mover: int, other: int, cells: int) -> bool:
-        searched[goal, mover, other] += 1
+    def count_search(self: FullSearch, goal: int, mover: int, other: int, cells: int) -> bool:
+        searches[goal, mover, other] += 1
         return search(self, goal, mover, other, cells)
 
-    monkeypatch.setattr(FullSearch, "_search", counted)
+    monkeypatch.setattr(FullSearch, "_search", count_search)
     bot = Minimax()
     for _, _, position in every_position():
         bot.consider(position)
-    assert set(searched.values()) == {1}
+    assert set(searches.values()) == {1}
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "random"])
 def test_a_bot_computes_each_position_once(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     bot = bot_of(spec)
-    computed: list[str] = []
+    computed_positions: list[str] = []
     work_out = bot.work_out
 
-    def counted(position: Position) -> Evaluation:
-        computed.append(str(position))
+    def record_position(position: Position) -> Evaluation:
+        computed_positions.append(str(position))
         return work_out(position)
 
-    monkeypatch.setattr(bot, "work_out", counted)
+    monkeypatch.setattr(bot, "work_out", record_position)
     for _ in range(3):
         bot.choose(Position(TICTACTOE))
         bot.choose(Position.parse(TICTACTOE, "X...O...X O"))
-    assert computed == ["......... X", "X...O...X O"]
+    assert computed_positions == ["......... X", "X...O...X O"]
 
 
 @pytest.mark.parametrize(
@@ -531,23 +531,23 @@ def test_random_chooses_a_free_cell_of_any_board(position: Position, seed: int) 
     ],
 )
 def test_bot_refuses_a_variant_that_it_does_not_play(name: str, variant: str) -> None:
-    read = parse_variant(variant)
+    parsed_variant = parse_variant(variant)
     with pytest.raises(
         VariantRefused, match=f"^bot '{name}': got variant {variant} .*, expected .*; choose "
-    ) as refused:
-        bot_of(name, read)
-    assert "\n" not in str(refused.value)
+    ) as raised:
+        bot_of(name, parsed_variant)
+    assert "\n" not in str(raised.value)
     with pytest.raises(VariantRefused):
-        bot_of(name).choose(Position(read))
+        bot_of(name).choose(Position(parsed_variant))
 
 
 @pytest.mark.parametrize("spec, variant", [("minimax", "mnk:15,15,5"), ("minimax:faster=true", "mnk:4,4,4")])
 def test_minimax_refuses_a_large_board_and_names_the_option_that_plays_it(spec: str, variant: str) -> None:
-    read = parse_variant(variant)
+    parsed_variant = parse_variant(variant)
     with pytest.raises(VariantRefused, match=r"depth=N; choose such a variant, or a depth, as in `minimax:depth=4`$"):
-        bot_of(spec, read)
+        bot_of(spec, parsed_variant)
     with pytest.raises(VariantRefused):
-        bot_of(spec).choose(Position(read))
+        bot_of(spec).choose(Position(parsed_variant))
 
 
 def test_minimax_plays_a_board_of_16_cells() -> None:

@@ -17,8 +17,8 @@ def test_each_bot_is_registered_under_its_own_name(row: BuiltIn) -> None:
 
 
 def test_a_table_takes_the_same_levels_from_its_spec_and_its_file() -> None:
-    (found,) = (known for known in REFERENCE_BOTS["table"].options if known.name == "level")
-    assert found.expected == f"{table_file.LEVELS[0]}..{table_file.LEVELS[-1]}"
+    (level,) = (option for option in REFERENCE_BOTS["table"].options if option.name == "level")
+    assert level.expected == f"{table_file.LEVELS[0]}..{table_file.LEVELS[-1]}"
 
 
 @pytest.mark.processes

@@ -98,13 +98,13 @@ class PlainRecursion:
         return {cell: self.after(own, opponent, cell, depth - 1, True) for cell in self.cells(own | opponent)}
 
 
-def random_position(variant: Variant, chance: random.Random, fewest_free: int, most_free: int) -> Position:
+def random_position(variant: Variant, rng: random.Random, fewest_free: int, most_free: int) -> Position:
     """Return a random position of an unfinished game with this range of free cells."""
     while True:
         position = Position(variant)
-        left = chance.randint(fewest_free, most_free)
-        while variant.cells - position.ply > left and not variant.has_line(position.opponent):
-            position.play(chance.choice(position.free))
+        free_cells = rng.randint(fewest_free, most_free)
+        while variant.cells - position.ply > free_cells and not variant.has_line(position.opponent):
+            position.play(rng.choice(position.free))
         if not variant.has_line(position.opponent):
             return position
 
@@ -113,10 +113,10 @@ def random_position(variant: Variant, chance: random.Random, fewest_free: int, m
 @by_name
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: int) -> None:
-    chance = random.Random(f"{variant.name} {depth}")
+    rng = random.Random(f"{variant.name} {depth}")
     search, plain = DepthSearch(variant, depth, FIN), PlainRecursion(variant, FIN)
     for _ in range(repetitions((80, 40, 30, 6, 6)[depth - 1])):
-        position = random_position(variant, chance, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
+        position = random_position(variant, rng, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
         expected = plain.scores(position.own, position.opponent, depth)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -124,10 +124,10 @@ def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: i
 @pytest.mark.long
 @by_name
 def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Variant) -> None:
-    chance = random.Random(variant.name)
+    rng = random.Random(variant.name)
     search, plain = DepthSearch(variant, variant.cells, FIN), PlainRecursion(variant, FIN)
     for _ in range(repetitions(12)):
-        position = random_position(variant, chance, 1, 8)
+        position = random_position(variant, rng, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -135,25 +135,25 @@ def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Varian
 @pytest.mark.long
 @by_name
 def test_a_full_search_values_as_the_plain_recursion(variant: Variant) -> None:
-    chance = random.Random(f"full {variant.name}")
+    rng = random.Random(f"full {variant.name}")
     search, plain = FullSearch(variant), PlainRecursion(variant, TEN)
     for _ in range(repetitions(20)):
-        position = random_position(variant, chance, 1, 8)
+        position = random_position(variant, rng, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position
 
 
 @by_name
 def test_threats_found_move_by_move_are_those_of_the_whole_board(variant: Variant) -> None:
-    chance = random.Random(f"threats {variant.name}")
+    rng = random.Random(f"threats {variant.name}")
     for _ in range(60):
         threats, stones = WinningCells(variant), 0
-        for cell in chance.sample(range(variant.cells), variant.cells // 2):
-            found, stones = threats.after(stones, cell), stones | 1 << cell
+        for cell in rng.sample(range(variant.cells), variant.cells // 2):
+            winning_cells, stones = threats.after(stones, cell), stones | 1 << cell
             for free in range(variant.cells):
                 if not stones >> free & 1:
                     wins = variant.completes(stones | 1 << free, free)
-                    assert found >> free & 1 == wins, (bin(stones), free)
+                    assert winning_cells >> free & 1 == wins, (bin(stones), free)
 
 
 def test_nextstep_does_not_open_a_winning_cell_for_the_opponent() -> None:

@@ -52,7 +52,7 @@ def test_spec_is_read(text: str, expected: BotSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, written",
+    "text, expected",
     [
         ("pascal", "pascal"),
         ("pascal:level=1", "pascal:level=1"),
@@ -61,8 +61,8 @@ def test_spec_is_read(text: str, expected: BotSpec) -> None:
         ("Alice=bot:alice@2", "bot:alice@2"),
     ],
 )
-def test_spec_is_shown_as_it_was_written_without_its_label(text: str, written: str) -> None:
-    assert str(parse_spec(text)) == written
+def test_spec_is_shown_as_it_was_written_without_its_label(text: str, expected: str) -> None:
+    assert str(parse_spec(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_spec_is_shown_as_it_was_written_without_its_label(text: str, written: s
     ],
 )
 def test_unreadable_spec_is_refused_on_one_line(text: str) -> None:
-    with pytest.raises(BotSpecError, match=r"^bot .*: got .+, expected .+; .+$") as refused:
+    with pytest.raises(BotSpecError, match=r"^bot .*: got .+, expected .+; .+$") as raised:
         parse_spec(text)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(raised.value)
 
 
 @given(st.text(alphabet="abot:={}@,#. random"))
@@ -106,18 +106,18 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
 
 
 def test_error_of_a_spec_carries_its_parts() -> None:
-    with pytest.raises(BotSpecError) as refused:
+    with pytest.raises(BotSpecError) as raised:
         make_bot(parse_spec("nextstep:depth=12"), TICTACTOE)
-    error = refused.value
+    error = raised.value
     assert (error.subject, error.got, error.expected) == ("bot 'nextstep:depth=12', option depth", "12", "1..9")
     assert error.advice == "write nextstep[:depth=1..9]"
 
 
 @pytest.mark.parametrize("name, meant", [("pascl", "pascal"), ("next-step", "nextstep"), ("Random", "random")])
 def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: str) -> None:
-    with pytest.raises(BotSpecError, match=rf"did you mean {meant}\?$") as refused:
+    with pytest.raises(BotSpecError, match=rf"did you mean {meant}\?$") as raised:
         parse_spec(name)
-    assert all(known in refused.value.expected for known in ("random", "three-stage", "pascal", "nextstep", "minimax"))
+    assert all(known in raised.value.expected for known in ("random", "three-stage", "pascal", "nextstep", "minimax"))
 
 
 @pytest.mark.parametrize(
@@ -132,29 +132,29 @@ def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: st
     ],
 )
 def test_a_file_without_its_kind_gets_the_spec_that_was_meant(text: str, meant: str) -> None:
-    with pytest.raises(BotSpecError) as refused:
+    with pytest.raises(BotSpecError) as raised:
         parse_spec(text)
-    assert re.search(meant, refused.value.advice)
+    assert re.search(meant, raised.value.advice)
 
 
 def test_program_with_spaces_in_its_path_gets_a_spec_in_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my bots").mkdir()
     Path("my bots/an engine").touch()
-    with pytest.raises(BotSpecError) as refused:
+    with pytest.raises(BotSpecError) as raised:
         parse_spec("Mine=my bots/an engine")
-    assert "\"Mine=gomocup:'my bots/an engine'\" (a Gomocup engine)" in refused.value.advice
+    assert "\"Mine=gomocup:'my bots/an engine'\" (a Gomocup engine)" in raised.value.advice
 
 
-@pytest.mark.parametrize("written", ["my bots/a bot.py", "Mine=my bots/a bot.py", "my bots/a bot.py:Bot"])
+@pytest.mark.parametrize("text", ["my bots/a bot.py", "Mine=my bots/a bot.py", "my bots/a bot.py:Bot"])
 def test_python_file_with_spaces_in_its_path_needs_no_kind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my bots").mkdir()
     Path("my bots/a bot.py").touch()
-    label, _, target = written.rpartition("=")
-    assert parse_spec(written) == BotSpec(label or None, "py", target)
+    label, _, target = text.rpartition("=")
+    assert parse_spec(text) == BotSpec(label or None, "py", target)
 
 
 def test_unknown_name_is_refused_also_in_a_spec_made_by_hand() -> None:
@@ -234,8 +234,8 @@ def test_options_reach_the_bot() -> None:
 
 
 def test_every_reference_bot_is_listed() -> None:
-    listed = {row.syntax: row.bot.boards for row in REFERENCE_BOTS.values()}
-    assert listed == {
+    boards_by_syntax = {row.syntax: row.bot.boards for row in REFERENCE_BOTS.values()}
+    assert boards_by_syntax == {
         "random": "every variant",
         "first-free": "every variant",
         "three-stage": "tictactoe",

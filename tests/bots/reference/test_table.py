@@ -47,8 +47,8 @@ def no_progress(done: int, total: int) -> None:
 
 @cache
 def build_table(spec: str, variant: str = "tictactoe") -> TableFile:
-    read = parse_variant(variant)
-    return build(make_bot(parse_spec(spec), read), read, no_progress)
+    parsed_variant = parse_variant(variant)
+    return build(make_bot(parse_spec(spec), parsed_variant), parsed_variant, no_progress)
 
 
 def write_file(tmp_path: Path, text: str) -> Path:
@@ -222,9 +222,9 @@ def test_a_faulty_table_is_refused_with_the_line_and_the_expected_text(
     text: str, line: int, got: str, expected: str, tmp_path: Path
 ) -> None:
     file = write_file(tmp_path, text)
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as raised:
         Table(file)
-    error = refused.value
+    error = raised.value
     assert error.subject == f"table {file}, line {line}"
     assert error.got.startswith(got)
     assert error.expected.startswith(expected)
@@ -248,8 +248,8 @@ def test_a_table_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_found_when_the_bot_is_made(tmp_path: Path) -> None:
     spec = parse_spec(f"table:file={tmp_path / 'none.table'}")
-    listed = {row.syntax for row in REFERENCE_BOTS.values()}
-    assert listed >= {"table:file=FILE[,level=0..1]", "learner:file=FILE[,learn=true|false]"}
+    syntaxes = {row.syntax for row in REFERENCE_BOTS.values()}
+    assert syntaxes >= {"table:file=FILE[,level=0..1]", "learner:file=FILE[,learn=true|false]"}
     with pytest.raises(TableError, match=r"none\.table: got No such file or directory, expected a file"):
         make_bot(spec, TICTACTOE)
 
@@ -290,13 +290,13 @@ def test_labels_of_bots_with_files_are_valid_names() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("level", [None, 0, 1])
 def test_a_table_has_the_candidates_of_its_article_on_every_board(level: int | None, tmp_path: Path) -> None:
-    rated = {
+    ratings = {
         (board, me): pascal_oracle.rayting(kl := pascal_oracle.to_position(board, me), pascal_oracle.fin(kl)[1])
         for board, me in reachable_questions()
     }
     lines = [
         f"{board} {me} {' '.join(str(ray[i]) if board[i - 1] == '.' else '-' for i in range(1, 10))}"
-        for number, ((board, me), ray) in enumerate(rated.items())
+        for number, ((board, me), ray) in enumerate(ratings.items())
         if number % 5
     ]
     text = "\n".join(["noughts table 1", "variant tictactoe", "level 0", *lines, ""])
@@ -311,6 +311,6 @@ def test_a_table_has_the_candidates_of_its_article_on_every_board(level: int | N
 
 def test_the_table_of_the_documentation_is_valid(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
-    shown = page.partition("```text\n")[2].partition("```")[0]
-    table = Table(write_file(tmp_path, shown))
+    table_text = page.partition("```text\n")[2].partition("```")[0]
+    table = Table(write_file(tmp_path, table_text))
     assert table.choose(position_of("X...O...X O")) == 5

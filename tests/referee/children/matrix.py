@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
     """The termination of each lost game. `plays on`: the fault loses no game; `waits`: the games do not end."""
     reason: str = ""
     """A part of the reason for the end of its process or stream; empty: it continues."""
-    told: str = ""
+    note: str = ""
     """A part of the note that is stored with at least one of its lost games."""
 
 
@@ -88,8 +88,8 @@ NO_TICKET = NotApplicable("it uses pipes and needs no ticket")
 NOT_PYTHON = NotApplicable("only Python exceptions reach the host process")
 
 
-def crash(reason: str, told: str = "") -> Verdict:
-    return Verdict("crashed", reason, told or reason)
+def crash(reason: str, note: str = "") -> Verdict:
+    return Verdict("crashed", reason, note or reason)
 
 
 def cut_off(reason: str) -> Verdict:
@@ -97,7 +97,7 @@ def cut_off(reason: str) -> Verdict:
     return Verdict("disconnected", reason)
 
 
-def refused(reason: str) -> Verdict:
+def refusal(reason: str) -> Verdict:
     """Return the verdict of a remote bot that the server refuses."""
     return Verdict("waits", reason)
 
@@ -153,7 +153,7 @@ FAULTS = (
         "raise",
         (
             NOT_PYTHON,
-            RESIGNS._replace(told="RuntimeError: lost my way"),
+            RESIGNS._replace(note="RuntimeError: lost my way"),
             NOT_PYTHON,
             NOT_PYTHON,
             NotApplicable("the referee does not see its exceptions; our SDK resigns"),
@@ -174,7 +174,7 @@ FAULTS = (
     Fault(
         "places a stone off the board",
         "off the board",
-        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is not a point on the board"), ILLEGAL),
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(note="30,30 is not a point on the board"), ILLEGAL),
     ),
     Fault("places a stone on a taken cell", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(
@@ -211,7 +211,7 @@ FAULTS = (
         "no answer",
         (
             crash("sent 5 bytes that are not a PlayRequest", "what it sent began with b'hello'"),
-            RESIGNS._replace(told="the centre"),
+            RESIGNS._replace(note="the centre"),
             NotApplicable("it can return only a number; a negative one resigns"),
             crash("silent for 2 s during its turn", "my move is h8"),
             cut_off("INVALID_ARGUMENT"),
@@ -317,12 +317,12 @@ FAULTS = (
     Fault(
         "uses another protocol version",
         "old protocol",
-        (crash("sent an invalid hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
+        (crash("sent an invalid hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refusal("PROTOCOL_UNSUPPORTED")),
     ),
     Fault(
         "logs in with a wrong ticket",
         "wrong ticket",
-        (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refused("UNAUTHENTICATED")),
+        (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refusal("UNAUTHENTICATED")),
     ),
 )
 
@@ -351,13 +351,13 @@ LINES: dict[str, Cell] = {
     "late": LATE,
     "off the board": ILLEGAL,
     "occupied": ILLEGAL,
-    "endless output": RESIGNS._replace(told="the program answered 'MESSAGE once more'"),
-    "50 MB": RESIGNS._replace(told="the program answered with a line of 4,096 bytes or more"),
+    "endless output": RESIGNS._replace(note="the program answered 'MESSAGE once more'"),
+    "50 MB": RESIGNS._replace(note="the program answered with a line of 4,096 bytes or more"),
     "large frame": HOST_WRITES,
-    "no answer": RESIGNS._replace(told="the program answered 'my move is h8'"),
+    "no answer": RESIGNS._replace(note="the program answered 'my move is h8'"),
     "uneven columns": HOST_WRITES,
     "unknown games": HOST_WRITES,
-    "print": RESIGNS._replace(told="the program answered 'MESSAGE My move is the centre'"),
+    "print": RESIGNS._replace(note="the program answered 'MESSAGE My move is the centre'"),
     "closes its input": LIKE_HANGING,
     "stops reading": LIKE_HANGING,
     "half-open": NO_TCP,
@@ -374,7 +374,7 @@ LINES: dict[str, Cell] = {
     "old protocol": HOST_WRITES,
     "wrong ticket": NO_TICKET,
 }
-"""Verdicts by habit or action of programs that read lines, `lines:`."""
+"""Verdicts of programs that read lines, `lines:`, by `what` or else by `habit` of a fault."""
 
 NOTHING_ELSE = NotApplicable("a module has only its memory")
 REFUSED_BEFORE = NotApplicable("Noughts refuses a module that does not start before any game")
@@ -416,7 +416,7 @@ WASM: dict[str, Cell] = {
     "old protocol": HOST_WRITES,
     "wrong ticket": NO_TICKET,
 }
-"""Verdicts by habit or action of modules of WebAssembly, `wasm:`."""
+"""Verdicts of modules of WebAssembly, `wasm:`, by `what` or else by `habit` of a fault."""
 
 _HEADINGS = {"json": "exec{frames=json}"}
 _WORDS = {

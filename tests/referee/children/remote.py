@@ -29,7 +29,7 @@ BAD_PLIES = (2, 3)
 GRACE = 0.2
 """Seconds."""
 _STAYS = ("hang", "stops reading", "half-open", "endless output")
-"""Habits that keep the stream open without a word."""
+"""Habits that keep the stream open until their game is lost."""
 _REFUSED = ("wrong ticket", "no hello", "old protocol")
 _METHOD = "/noughts.v1.PlayService/Play"
 _UNLIMITED = [("grpc.max_send_message_length", -1)]

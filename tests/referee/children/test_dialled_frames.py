@@ -30,12 +30,12 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path, Locking.REQUIRED)
 
 
-def dialler(field: Field, *habit: str, label: str = "bad") -> str:
+def dialler_spec(field: Field, *habit: str, label: str = "bad") -> str:
     command = shlex.join([sys.executable, str(DIALLER), str(field.notes), *habit])
     return f"{label}=exec{{dial=true}}:{command}"
 
 
-def honest(field: Field) -> str:
+def honest_spec(field: Field) -> str:
     """An opponent on pipes, which starts faster than one with gRPC."""
     return field.player("honest", "honest")
 
@@ -65,23 +65,23 @@ FAULTS = (
 @pytest.mark.at_length
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.habit)
 async def test_a_bad_dialling_bot_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
-    specs = (dialler(field, fault.habit), honest(field))
+    specs = (dialler_spec(field, fault.habit), honest_spec(field))
     outcome = await field.play(*specs, games=fault.processes, children=fault.times)
     assert outcome.terminations == {"crashed": fault.processes}
     assert losses(field.games, "bad") == fault.processes
-    (found,) = outcome.faults
-    assert fault.reason in found.reason
-    assert fault.printed in found.stderr
-    assert (found.times, found.disabled) == (fault.processes, False)
+    (child_fault,) = outcome.faults
+    assert fault.reason in child_fault.reason
+    assert fault.printed in child_fault.stderr
+    assert (child_fault.times, child_fault.disabled) == (fault.processes, False)
     assert field.survivors() == []
 
 
 async def test_without_the_sandbox_the_fault_is_the_same(field: Field) -> None:
     field.locking = Locking.OFF
-    outcome = await field.play(dialler(field, "crash"), "first-free", games=2, children=PATIENT)
-    (found,) = outcome.faults
-    assert (found.reason, found.times, found.games) == ("ended with exit code 3", 2, 2)
-    assert len(field.lives()) - found.times in (0, 1)
+    outcome = await field.play(dialler_spec(field, "crash"), "first-free", games=2, children=PATIENT)
+    (child_fault,) = outcome.faults
+    assert (child_fault.reason, child_fault.times, child_fault.games) == ("ended with exit code 3", 2, 2)
+    assert len(field.lives()) - child_fault.times in (0, 1)
     assert field.survivors() == []
 
 
@@ -97,11 +97,11 @@ async def test_a_bot_that_fails_to_connect_three_times_is_disabled(
     field: Field, habit: str, reason: str, printed: str, start: float
 ) -> None:
     times = ChildSettings(start=start, stop=0.2)
-    outcome = await field.play(dialler(field, habit), "first-free", games=20, concurrency=4, children=times)
-    (found,) = outcome.faults
-    assert (found.disabled, found.times, found.games) == (True, 3, 20)
-    assert found.reason.startswith(reason)
-    assert printed in found.stderr
+    outcome = await field.play(dialler_spec(field, habit), "first-free", games=20, concurrency=4, children=times)
+    (child_fault,) = outcome.faults
+    assert (child_fault.disabled, child_fault.times, child_fault.games) == (True, 3, 20)
+    assert child_fault.reason.startswith(reason)
+    assert printed in child_fault.stderr
     assert outcome.terminations == {"crashed": 20}
     assert losses(field.games, "bad") == 20
     assert field.survivors() == []
@@ -110,14 +110,16 @@ async def test_a_bot_that_fails_to_connect_three_times_is_disabled(
 async def test_a_sandboxed_bot_reaches_only_the_referee_with_one_ticket(field: Field) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        outcome = await field.play(dialler(field, "tries more", port), honest(field), games=1, children=PATIENT)
-    (found,) = outcome.faults
-    assert found.reason == "ended with exit code 3"
-    assert found.stderr.endswith("another port: Permission denied\nits ticket again: UNAUTHENTICATED\n")
+        outcome = await field.play(
+            dialler_spec(field, "tries more", port), honest_spec(field), games=1, children=PATIENT
+        )
+    (child_fault,) = outcome.faults
+    assert child_fault.reason == "ended with exit code 3"
+    assert child_fault.stderr.endswith("another port: Permission denied\nits ticket again: UNAUTHENTICATED\n")
 
 
 async def test_the_output_of_a_dialling_bot_is_ignored(field: Field) -> None:
-    specs = (dialler(field, "much to print", label="good"), honest(field))
+    specs = (dialler_spec(field, "much to print", label="good"), honest_spec(field))
     outcome = await field.play(*specs, games=20, concurrency=8, children=PATIENT)
     assert (outcome.terminations, outcome.faults) == ({"line": 20}, ())
     assert field.survivors() == []

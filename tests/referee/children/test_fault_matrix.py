@@ -32,7 +32,7 @@ MARK = "<!-- the table: tests/referee/children/matrix.py -->"
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[str]:
-    """A folder and a port that are nobody's business, FOLDER:PORT."""
+    """FOLDER:PORT of a folder and a listening port that no bot may reach."""
     folder = tmp_path / "outside"
     folder.mkdir()
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
@@ -109,15 +109,15 @@ async def test_bad_bots_lose_for_a_reason_and_other_games_are_unchanged(
         games = [game for game in field.games if is_between(game, (kind,), HONEST)]
         assert len(games) == count
         check_games(games, kind, verdict)
-        found = [found.reason for found in outcome.faults if found.bot == kind]
-        assert bool(found) == (verdict.termination != "plays on"), (kind, found)
+        all_reasons = [bot_fault.reason for bot_fault in outcome.faults if bot_fault.bot == kind]
+        assert bool(all_reasons) == (verdict.termination != "plays on"), (kind, all_reasons)
         assert all(game.fault for game in games if game.termination not in ("line", "board_full")), (kind, games)
         ignored = tuple(way for way in FAULTS_WITHOUT_AN_END if not verdict.reason.startswith(way))
-        reasons = [reason for reason in found if not reason.startswith(ignored)]
+        reasons = [reason for reason in all_reasons if not reason.startswith(ignored)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
         assert all(verdict.reason in reason for reason in reasons), (kind, outcome.faults)
         texts = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
-        assert not verdict.told or any(verdict.told in note for note in texts), (kind, texts)
+        assert not verdict.note or any(verdict.note in note for note in texts), (kind, texts)
     check_games_of_honest_bots(field.games)
 
 
@@ -129,10 +129,13 @@ async def test_a_bad_remote_bot_loses_and_other_games_are_unchanged(tmp_path: Pa
     assert isinstance(verdict, Verdict)
     all_games = len(HONEST) + 1
     waits = verdict.termination == "waits"
-    tells = waits or verdict.reason
+    must_misbehave_first = bool(waits or verdict.reason)
     async with remote_field(f"sqlite:///{tmp_path / 'games.db'}", HONEST, fault.habit, fault.time) as field:
         await wait_until(
-            lambda: field.done == (1 if waits else all_games) and (field.has_misbehaved.is_set() or not tells)
+            lambda: (
+                field.done == (1 if waits else all_games)
+                and (field.has_misbehaved.is_set() or not must_misbehave_first)
+            )
         )
         if waits:
             await asyncio.sleep(4 * GRACE)  # its games still wait after the reconnect timeout

@@ -1,4 +1,4 @@
-"""Frames as JSON, one a line."""
+"""Frames as JSON, one per line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_line_longer_than_a_frame_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, why",
+    "line, reason",
     [
         (b"hello", "Expecting value"),
         (b'{"movs": {}}', 'has no field named "movs"'),
@@ -60,9 +60,9 @@ def test_a_line_longer_than_a_frame_is_refused() -> None:
         (b"3", ""),
     ],
 )
-def test_an_invalid_line_is_refused_with_the_reason(line: bytes, why: str) -> None:
-    with pytest.raises(NoFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as refused:
+def test_an_invalid_line_is_refused_with_the_reason(line: bytes, reason: str) -> None:
+    with pytest.raises(NoFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as raised:
         JsonLines().read(line)
-    assert why in str(refused.value)
-    assert len(str(refused.value)) < 300
-    assert refused.value.offending == line
+    assert reason in str(raised.value)
+    assert len(str(raised.value)) < 300
+    assert raised.value.offending == line

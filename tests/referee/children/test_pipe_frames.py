@@ -44,9 +44,9 @@ class ChildPipes:
 
 @pytest.fixture
 async def pipes() -> "Iterator[ChildPipes]":  # type: ignore[misc]
-    made = ChildPipes()
-    yield made
-    made.close()
+    pipes = ChildPipes()
+    yield pipes
+    pipes.close()
 
 
 async def test_frames_arrive_whole_in_pieces_of_any_size(pipes: ChildPipes) -> None:

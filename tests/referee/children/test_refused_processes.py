@@ -48,7 +48,7 @@ async def test_other_errors_are_raised() -> None:
 @pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
 async def test_a_child_starts_once_file_descriptors_are_free(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
     reports: list[str] = []
-    launcher = RetryingLauncher(_made(kind), StartRetry(reports.append))
+    launcher = RetryingLauncher(_create_launcher(kind), StartRetry(reports.append))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -72,7 +72,7 @@ async def test_a_child_starts_once_there_is_space_for_its_folder(
     reports: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
         monkeypatch.setattr("tempfile.tempdir", str(disk.here))
-        launcher = RetryingLauncher(_made(LockedLauncher), StartRetry(reports.append))
+        launcher = RetryingLauncher(_create_launcher(LockedLauncher), StartRetry(reports.append))
         taken = _fill(disk.here)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
@@ -102,5 +102,5 @@ async def _end(child: Started) -> None:
         os.close(fd)
 
 
-def _made(kind: type[LockedLauncher | UnlockedLauncher]) -> Launcher:
+def _create_launcher(kind: type[LockedLauncher | UnlockedLauncher]) -> Launcher:
     return LockedLauncher("noughts_bots.hosts.warm:main") if kind is LockedLauncher else UnlockedLauncher()

@@ -21,7 +21,7 @@ from noughts_referee.children.running_child import ended_with
 from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line
 from tests.support.patience import PATIENCE
 
-LOOK = """
+REPORT = """
 import json, os, sys
 json.dump({"pid": os.getpid(), "session": os.getsid(0), "group": os.getpgid(0), "environment": dict(os.environ),
            "files": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "folder": os.getcwd()}, sys.stdout)
@@ -30,18 +30,18 @@ json.dump({"pid": os.getpid(), "session": os.getsid(0), "group": os.getpgid(0), 
 
 @pytest.fixture
 async def launcher() -> AsyncIterator[UnlockedLauncher]:
-    made = UnlockedLauncher()
-    yield made
-    await made.close()
+    launcher = UnlockedLauncher()
+    yield launcher
+    await launcher.close()
 
 
-async def output(child: UnlockedChild) -> tuple[int, bytes, bytes]:
+async def wait_for_output(child: UnlockedChild) -> tuple[int, bytes, bytes]:
     """Return the exit code, stdout and stderr of a child, whose output must fit into its pipes."""
     code = await child.wait()
-    said = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
+    outputs = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
     for end in (child.stdin, child.stdout, child.stderr):
         os.close(end)
-    return code, said[0], said[1]
+    return code, outputs[0], outputs[1]
 
 
 def python(script: str) -> ChildCommand:
@@ -53,35 +53,35 @@ async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
 ) -> None:
     monkeypatch.setenv("NOUGHTS_TOKEN", "secret")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
-    mine = os.open("/dev/null", os.O_RDONLY)
-    os.set_inheritable(mine, True)
+    inheritable = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(inheritable, True)
     try:
-        child = await launcher.start(python(LOOK))
-        code, said, _ = await output(child)
+        child = await launcher.start(python(REPORT))
+        code, printed, _ = await wait_for_output(child)
     finally:
-        os.close(mine)
-    seen = json.loads(said)
-    assert (code, seen["pid"], seen["session"], seen["group"]) == (0, child.pid, child.pid, child.pid)
-    assert seen["files"] == [0, 1, 2]
-    assert not {"NOUGHTS_TOKEN", "SSH_AUTH_SOCK"} & set(seen["environment"])
-    assert seen["environment"]["PATH"] == os.environ["PATH"]
-    assert seen["folder"] == os.getcwd()
+        os.close(inheritable)
+    report = json.loads(printed)
+    assert (code, report["pid"], report["session"], report["group"]) == (0, child.pid, child.pid, child.pid)
+    assert report["files"] == [0, 1, 2]
+    assert not {"NOUGHTS_TOKEN", "SSH_AUTH_SOCK"} & set(report["environment"])
+    assert report["environment"]["PATH"] == os.environ["PATH"]
+    assert report["folder"] == os.getcwd()
     # Its own folder for temporary files has been removed.
-    assert os.listdir(os.path.dirname(seen["environment"]["TMPDIR"])) == []
+    assert os.listdir(os.path.dirname(report["environment"]["TMPDIR"])) == []
 
 
 async def test_a_program_that_cannot_run_exits_with_127_and_an_error(launcher: UnlockedLauncher) -> None:
-    code, _, said = await output(await launcher.start(ChildCommand("exec", "./no-such-program")))
-    assert (code, said) == (127, b"cannot run ./no-such-program: No such file or directory\n")
+    code, _, errors = await wait_for_output(await launcher.start(ChildCommand("exec", "./no-such-program")))
+    assert (code, errors) == (127, b"cannot run ./no-such-program: No such file or directory\n")
 
 
 async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: UnlockedLauncher) -> None:
     child = await launcher.start(ChildCommand("exec", "sleep 1000"))
     child.kill(signal.SIGKILL)
-    code, _, _ = await output(child)
+    code, _, _ = await wait_for_output(child)
     assert code == -signal.SIGKILL
     assert ended_with(code) == "was ended by signal 9 (SIGKILL)"
-    child.kill(signal.SIGKILL)  # it has gone
+    child.kill(signal.SIGKILL)  # has no effect: the group has ended
 
 
 def test_cancelled_wait_leaves_no_child_process() -> None:
@@ -135,12 +135,12 @@ asyncio.run(main())
 """
     # No process remains to remove the scratch folder, so it lies in the folder of this test.
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert process.returncode == -signal.SIGKILL, process.stderr
     with suppress(psutil.NoSuchProcess):
-        psutil.Process(int(ended.stdout)).wait(timeout=PATIENCE)
+        psutil.Process(int(process.stdout)).wait(timeout=PATIENCE)
 
 
 def test_plugins_are_played_by_their_host() -> None:

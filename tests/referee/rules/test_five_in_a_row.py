@@ -6,7 +6,7 @@ from noughts_referee.game import Game
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
 from tests.support.dense_boards import positions
 from tests.support.diagrams import Diagram, diagrams
-from tests.support.five_in_a_row import Point, Stones, kinds, makes_five, wins
+from tests.support.five_in_a_row import Point, Stones, forbidden_kinds, makes_five, wins
 from tests.support.games import ArbiterDriver, conditions
 
 KINDS = {"overline", "double-four", "double-three"}
@@ -28,15 +28,15 @@ def variant_of_edge(name: str, edge: int) -> Variant:
 def test_renju_forbids_black_the_cells_that_the_definitions_forbid(edge: int, boards: int) -> None:
     variant = variant_of_edge("renju", edge)
     assert variant.forbids is not None
-    seen = set()
+    kinds = set()
     for board, points in positions(boards, seed=3, edge=edge):
         for point in points:
             own, other, cell = bitboards(board, point)
-            found, expected = variant.forbids(own, other, cell, 0), kinds(board, point)
-            assert found in expected if expected else found is None, (board, point)
+            kind, expected = variant.forbids(own, other, cell, 0), forbidden_kinds(board, point)
+            assert kind in expected if expected else kind is None, (board, point)
             assert variant.forbids(own, other, cell, 1) is None
-            seen.add(found)
-    assert seen == {*KINDS, None}
+            kinds.add(kind)
+    assert kinds == {*KINDS, None}
 
 
 @pytest.mark.long
@@ -86,26 +86,26 @@ def outcome_of(game: Game) -> Outcome | None:
 @pytest.mark.parametrize("diagram", diagrams(), ids=str)
 def test_remarks_about_each_diagram_of_the_docs_are_true(diagram: Diagram) -> None:
     variant = parse_variant(diagram.variant)
-    for point, said in diagram.asked.items():
+    for point, remark in diagram.remarks.items():
         own, other, cell = bitboards(diagram.board, point)
         position = Position(variant, own=own, opponent=other)
         if diagram.variant == "renju":
-            assert said in KINDS | {"allowed", "five"}
-            by_definition = "five" if makes_five(diagram.board, point) else kinds(diagram.board, point)
-            assert by_definition == ("five" if said == "five" else {said} & KINDS)
-            assert position.forbidden(cell) == (said if said in KINDS else None)
-            assert (cell in position.free) is (said not in KINDS)
+            assert remark in KINDS | {"allowed", "five"}
+            by_definition = "five" if makes_five(diagram.board, point) else forbidden_kinds(diagram.board, point)
+            assert by_definition == ("five" if remark == "five" else {remark} & KINDS)
+            assert position.forbidden(cell) == (remark if remark in KINDS else None)
+            assert (cell in position.free) is (remark not in KINDS)
         else:
             exact, caro = FIVES[diagram.variant]
-            assert wins(diagram.board, point, exact=exact, caro=caro) is {"wins": True, "open": False}[said]
-        if said not in KINDS:
+            assert wins(diagram.board, point, exact=exact, caro=caro) is {"wins": True, "open": False}[remark]
+        if remark not in KINDS:
             position.play(cell)
-            assert (position.outcome() is not None) is (said in ("wins", "five"))
+            assert (position.outcome() is not None) is (remark in ("wins", "five"))
 
 
 def test_the_docs_show_every_kind_and_both_ends_of_the_edge() -> None:
-    said = {word for diagram in diagrams() for word in diagram.asked.values()}
-    assert said == {*KINDS, "allowed", "five", "wins", "open"}
+    remarks = {word for diagram in diagrams() for word in diagram.remarks.values()}
+    assert remarks == {*KINDS, "allowed", "five", "wins", "open"}
     assert len(diagrams()) >= 20
 
 

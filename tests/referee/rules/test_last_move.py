@@ -56,6 +56,6 @@ def test_moves_before_the_last_can_have_won() -> None:
     ],
 )
 def test_the_first_impossible_earlier_move_is_an_error(name: str, moves: list[int], got: str) -> None:
-    with pytest.raises(MovesError) as refused:
+    with pytest.raises(MovesError) as raised:
         last_move(parse_variant(name), moves)
-    assert refused.value.got == got
+    assert raised.value.got == got

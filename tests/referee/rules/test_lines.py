@@ -67,22 +67,22 @@ def test_a_board_has_a_line_exactly_if_a_stone_is_in_a_long_run(board: Board) ->
     assert variant_of(board).has_line(stones_of(board)) is wins
 
 
-def rotated(board: Board) -> Board:
+def rotate(board: Board) -> Board:
     columns, rows, length, stones = board
     return rows, columns, length, frozenset((rows - 1 - row, column) for column, row in stones)
 
 
-def reflected(board: Board) -> Board:
+def reflect(board: Board) -> Board:
     columns, rows, length, stones = board
     return columns, rows, length, frozenset((columns - 1 - column, row) for column, row in stones)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("turned", [rotated, reflected, lambda board: rotated(rotated(board))])
+@pytest.mark.parametrize("turn", [rotate, reflect, lambda board: rotate(rotate(board))])
 @examples(60)
 @given(board=boards())
-def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], board: Board) -> None:
-    other = turned(board)
+def test_a_turned_board_has_the_same_winner(turn: Callable[[Board], Board], board: Board) -> None:
+    other = turn(board)
     assert variant_of(other).has_line(stones_of(other)) is variant_of(board).has_line(stones_of(board))
     assert len(variant_of(other).lines) == len(variant_of(board).lines)
 

@@ -82,6 +82,6 @@ def test_names_are_the_variants_and_the_rules() -> None:
     ],
 )
 def test_a_name_with_a_rule_that_does_not_fit_is_refused(name: str, expected: str) -> None:
-    with pytest.raises(VariantError) as refused:
+    with pytest.raises(VariantError) as raised:
         parse_variant(name)
-    assert expected in refused.value.expected
+    assert expected in raised.value.expected

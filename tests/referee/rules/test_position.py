@@ -85,10 +85,10 @@ def test_a_position_without_mover_is_decided_by_the_counts() -> None:
     ],
 )
 def test_a_wrong_position_is_refused_with_the_expected_form(text: str, expected: str) -> None:
-    with pytest.raises(PositionError) as caught:
+    with pytest.raises(PositionError) as raised:
         Position.parse(TICTACTOE, text)
-    assert caught.value.got == text
-    assert expected in caught.value.expected
+    assert raised.value.got == text
+    assert expected in raised.value.expected
 
 
 def test_rows_of_a_turned_board_are_not_rows_of_this_one() -> None:

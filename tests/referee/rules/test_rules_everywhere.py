@@ -54,14 +54,14 @@ class Rules(NamedTuple):
         for sign in (1, -1):
             distance = 0
             while (
-                at := (column + distance * step[0], row + distance * step[1], layer + distance * step[2])
+                neighbour := (column + distance * step[0], row + distance * step[1], layer + distance * step[2])
             ) in self.stones:
-                run[distance] = at
+                run[distance] = neighbour
                 distance += sign
         return run
 
-    def winning(self, place: Place) -> set[Place]:
-        """Return the cells of all windows of `length` stones that contain the last stone."""
+    def winning_places(self, place: Place) -> set[Place]:
+        """Return the places of all windows of `length` stones that contain the last stone."""
         won: set[Place] = set()
         for step in DIRECTIONS:
             run = self.run(place, step)
@@ -105,30 +105,30 @@ def mask_of(shape: Rules) -> int:
 def test_winning_cells_are_the_runs_counted_from_the_stone(shape: Rules) -> None:
     variant, stones = variant_of(shape), mask_of(shape)
     for place in shape.stones:
-        won = shape.winning(place)
+        won = shape.winning_places(place)
         assert variant.completes(stones, shape.number(place)) is bool(won)
         assert variant.winning_cells(stones, shape.number(place)) == tuple(sorted(map(shape.number, won)))
-    assert variant.has_line(stones) is any(map(shape.winning, shape.stones))
+    assert variant.has_line(stones) is any(map(shape.winning_places, shape.stones))
 
 
-def turned(shape: Rules) -> Rules:
-    """A quarter turn of every layer."""
+def turn(shape: Rules) -> Rules:
+    """Turn every layer by a quarter."""
     stones = frozenset((shape.rows - 1 - row, column, layer) for column, row, layer in shape.stones)
     return shape._replace(columns=shape.rows, rows=shape.columns, stones=stones)
 
 
-def mirrored(shape: Rules) -> Rules:
+def reflect(shape: Rules) -> Rules:
     return shape._replace(stones=frozenset((shape.columns - 1 - column, *rest) for column, *rest in shape.stones))  # type: ignore[misc]
 
 
-def tilted(shape: Rules) -> Rules:
-    """Columns become layers."""
+def tilt(shape: Rules) -> Rules:
+    """Turn the cube so that columns become layers."""
     stones = frozenset((row, layer, column) for column, row, layer in shape.stones)
     return shape._replace(columns=shape.rows, rows=shape.layers, layers=shape.columns, stones=stones)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("change", [turned, mirrored, tilted])
+@pytest.mark.parametrize("change", [turn, reflect, tilt])
 @examples(24)
 @given(before=rules(cube=True))
 def test_a_turned_cube_has_the_same_winner_and_winning_cells(change: Callable[[Rules], Rules], before: Rules) -> None:
@@ -138,8 +138,8 @@ def test_a_turned_cube_has_the_same_winner_and_winning_cells(change: Callable[[R
         moved = next(iter(change(before._replace(stones=frozenset({place}))).stones))
         won = variant_of(before).winning_cells(mask_of(before), before.number(place))
         expected = change(before._replace(stones=frozenset(before.places()[cell] for cell in won)))
-        found = variant_of(after).winning_cells(mask_of(after), after.number(moved))
-        assert set(found) == set(map(after.number, expected.stones))
+        won_after = variant_of(after).winning_cells(mask_of(after), after.number(moved))
+        assert set(won_after) == set(map(after.number, expected.stones))
 
 
 # Gravity.
@@ -147,7 +147,7 @@ def test_a_turned_cube_has_the_same_winner_and_winning_cells(change: Callable[[R
 CONNECT4 = parse_variant("connect4")
 
 
-def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
+def drop_stones(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
     """Drop stones into these columns in turn, except full ones; return the moves and the owner of each place."""
     height = [0] * 7
     moves: list[int] = []
@@ -164,7 +164,7 @@ def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
 @examples(80)
 @given(st.lists(st.integers(0, 6), max_size=50))
 def test_stones_of_connect4_are_placed_on_the_lowest_free_cell(columns: list[int]) -> None:
-    moves, owner = dropped(columns)
+    moves, owner = drop_stones(columns)
     position = Position.after(CONNECT4, moves)
     resting = {column: [row for row in range(6) if (column, row, 0) not in owner] for column in range(7)}
     expected = sorted(max(rows) * 7 + column for column, rows in resting.items() if rows)
@@ -176,19 +176,19 @@ def test_stones_of_connect4_are_placed_on_the_lowest_free_cell(columns: list[int
 
 
 def test_a_stone_is_named_by_its_resting_cell_or_loses() -> None:
-    def judged(moves: list[int]) -> Game:
+    def play(moves: list[int]) -> Game:
         driver = ArbiterDriver()
         game = driver.start(conditions("connect4"))
         driver.play(game, moves)
         return game
 
-    assert verdict(judged([38, 31, 39, 32, 40, 33, 41])) == ("1-0", "line")
+    assert verdict(play([38, 31, 39, 32, 40, 33, 41])) == ("1-0", "line")
     # In the air, on a stone, two cells above a stone, in a full column, and off the board.
-    assert verdict(judged([3])) == ("0-1", "illegal_move")
-    assert verdict(judged([38, 38])) == ("1-0", "illegal_move")
-    assert verdict(judged([38, 24])) == ("1-0", "illegal_move")
-    assert verdict(judged([38, 31, 24, 17, 10, 3, 3])) == ("0-1", "illegal_move")
-    assert verdict(judged([42])) == ("0-1", "illegal_move")
+    assert verdict(play([3])) == ("0-1", "illegal_move")
+    assert verdict(play([38, 38])) == ("1-0", "illegal_move")
+    assert verdict(play([38, 24])) == ("1-0", "illegal_move")
+    assert verdict(play([38, 31, 24, 17, 10, 3, 3])) == ("0-1", "illegal_move")
+    assert verdict(play([42])) == ("0-1", "illegal_move")
 
 
 def test_exact_gomoku_ignores_six_and_accepts_five_in_a_row() -> None:
@@ -244,9 +244,9 @@ def test_winning_cells_are_all_lines_that_the_last_move_completed(moves: list[in
     ],
 )
 def test_a_text_of_a_position_impossible_in_the_variant_is_refused(name: str, text: str, expected: str) -> None:
-    with pytest.raises(PositionError) as caught:
+    with pytest.raises(PositionError) as raised:
         Position.parse(parse_variant(name), f"{text} X")
-    assert expected in caught.value.expected
+    assert expected in raised.value.expected
 
 
 def test_layers_are_read_one_after_the_other_with_slashes_or_without() -> None:

@@ -133,11 +133,11 @@ def test_the_canonical_name_is_read_back_as_the_same_variant() -> None:
     ],
 )
 def test_an_unknown_variant_is_refused_with_a_suggestion(name: str, expected: str) -> None:
-    with pytest.raises(VariantError) as caught:
+    with pytest.raises(VariantError) as raised:
         parse_variant(name)
-    assert caught.value.got == name
-    assert expected in caught.value.expected
-    assert repr(name) in str(caught.value)
+    assert raised.value.got == name
+    assert expected in raised.value.expected
+    assert repr(name) in str(raised.value)
 
 
 def test_a_variant_stays_unique_after_many_others_were_parsed() -> None:
@@ -151,8 +151,8 @@ def test_a_variant_stays_unique_after_many_others_were_parsed() -> None:
 
 def test_a_built_in_name_taken_by_a_plugin_is_suggested_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noughts_referee.rules.variants.plugin_names", lambda: ("connect4", "mine", "mnk:3,3"))
-    with pytest.raises(VariantError) as refused:
+    with pytest.raises(VariantError) as raised:
         parse_variant("square")
-    assert refused.value.expected.count("`connect4`") == 1
-    assert "`mine`" in refused.value.expected
-    assert "`mnk:3,3`" not in refused.value.expected
+    assert raised.value.expected.count("`connect4`") == 1
+    assert "`mine`" in raised.value.expected
+    assert "`mnk:3,3`" not in raised.value.expected

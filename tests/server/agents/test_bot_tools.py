@@ -16,7 +16,7 @@ from tests.support.agents import (
     ToolFailed,
     agent_over_http,
     agent_over_pipes,
-    running_tools,
+    serve_tools,
     tools_over_http,
 )
 from tests.support.client import client_of
@@ -131,7 +131,7 @@ async def test_games_are_found_by_the_name_that_other_tools_return(server: Serve
 
 async def test_checks_of_one_owner_run_one_after_the_other(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client, AsyncExitStack() as stack:
-        url = await stack.enter_async_context(running_tools(client.server.address, ()))
+        url = await stack.enter_async_context(serve_tools(client.server.address, ()))
         tokens = [await client.token(owner, "submit") for owner in ("eve", "eve", "bob")]
         first, second, bob = [await stack.enter_async_context(agent_over_http(url, token)) for token in tokens]
 

@@ -41,7 +41,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NOUGHTS_SERVER", "NOUGHTS_TOKEN", "NOUGHTS_TLS_CA", "NOUGHTS_TLS_CERT", "NOUGHTS_TLS_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "200")  # of the help, so that no line of it is broken
+    monkeypatch.setenv("COLUMNS", "200")  # so that no line of the help is broken
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ class Refusal(Protocol):
 
 @pytest.fixture
 def refusal(noughts: Noughts, golden: Golden, tmp_path: Path) -> Refusal:
-    """Return the errors of a command line, which have been compared."""
+    """Run a command line that is refused, compare its errors with tests/golden, and return them."""
 
     def run(line: str, *, code: int, stdin: str | None = None, env: Mapping[str, str] | None = None) -> str:
         errors = noughts(line, code=code, stdin=stdin, env=env).stderr
@@ -123,14 +123,14 @@ def own_paths(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def started(line: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    """`noughts` in a process of its own, which is gone after the block."""
+    """`noughts` in a process of its own, which is killed at the end of the block."""
     with processes.started(shlex.split(line), {**os.environ, **(env or {})}) as process:
         yield process
 
 
 @pytest.fixture
 def start() -> Any:
-    """`started`, for tests."""
+    """Start `noughts` with a command line in a process of its own; see `started`."""
     return started
 
 
@@ -152,8 +152,8 @@ def server(database: str) -> Iterator[str]:
 @pytest.fixture
 def token(noughts: Noughts, database: str) -> str:
     """A token of alice's."""
-    made = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
-    secret: str = made["token"]
+    created = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
+    secret: str = created["token"]
     return secret
 
 
@@ -165,8 +165,8 @@ def total_score(*scores: dict[str, int]) -> dict[str, int]:
 @pytest.fixture
 def bob(start: Any, noughts: Any, database: str, server: str) -> Iterator[Any]:
     """The process of bob's bot, which is online."""
-    made = json.loads(noughts(f"token create --owner bob --db {database} --format json").stdout)
-    with start(f"bot run minimax --server {server} --name bob", {"NOUGHTS_TOKEN": made["token"]}) as process:
+    created = json.loads(noughts(f"token create --owner bob --db {database} --format json").stdout)
+    with start(f"bot run minimax --server {server} --name bob", {"NOUGHTS_TOKEN": created["token"]}) as process:
         assert "online as bots/bob" in process.stdout.readline()
-        process.token_id = made["id"]
+        process.token_id = created["id"]
         yield process

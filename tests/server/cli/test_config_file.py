@@ -17,28 +17,32 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "noughts.toml"
 
 
-def printed(noughts: Any, line: str, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """The settings that the command prints, read back."""
+def printed_settings(noughts: Any, line: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return the settings that a command prints with `--print-config`."""
     return tomllib.loads(noughts(f"{line} --print-config", env=env).stdout)
 
 
-def test_the_command_line_counts_more_than_environment_file_and_default(noughts: Any, config: Path) -> None:
+def test_command_line_overrides_environment_file_and_default(noughts: Any, config: Path) -> None:
     config.write_text('grace = 1\nmargin = "1ms"\nabsence = "1m"\n')
     env = {"NOUGHTS_SERVE_GRACE": "2", "NOUGHTS_SERVE_MARGIN": "2ms"}
-    found = printed(noughts, f"serve --config {config} --grace 3", env)
+    settings = printed_settings(noughts, f"serve --config {config} --grace 3", env)
     names = ("reconnect-timeout", "margin", "inactivity-timeout", "network-cap")
-    assert [found[name] for name in names] == ["3s", "2ms", "1m", "100ms"]
+    assert [settings[name] for name in names] == ["3s", "2ms", "1m", "100ms"]
 
 
-def test_what_is_printed_can_be_read_back(noughts: Any, config: Path) -> None:
+def test_printed_configuration_can_be_read_back(noughts: Any, config: Path) -> None:
     line = "serve --no-reflection --limit sessions=7 --limit bots=9 --db games.db --log-level debug --no-web"
     text = noughts(f"{line} --print-config").stdout
     config.write_text(text)
-    again = noughts(f"serve --config {config} --print-config").stdout
-    assert again == text
-    found = tomllib.loads(text)
-    assert (found["reflection"], found["set-limit"], found["no-web"]) == (False, ["sessions=7", "bots=9"], True)
-    # Each setting stands below what it is for, and those that are absent are comments.
+    printed_again = noughts(f"serve --config {config} --print-config").stdout
+    assert printed_again == text
+    settings = tomllib.loads(text)
+    assert (settings["reflection"], settings["set-limit"], settings["no-web"]) == (
+        False,
+        ["sessions=7", "bots=9"],
+        True,
+    )
+    # A comment above each setting explains it. Settings without a value are comments.
     assert '# Reconnect timeout of a bot\nreconnect-timeout = "30s"\n' in text
     assert '# metrics = "HOST:PORT"\n' in text
 
@@ -67,11 +71,11 @@ def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_pat
 
 def test_one_file_can_have_a_table_for_each_command(noughts: Any, config: Path) -> None:
     config.write_text('[serve]\ngrace = 4\n[referee]\nseats = 3\n[web]\nserver = "10.0.0.1:7450"\n')
-    assert printed(noughts, f"serve --config {config}")["reconnect-timeout"] == "4s"
-    assert printed(noughts, f"referee --config {config}")["concurrency"] == 3
-    assert printed(noughts, f"web --config {config}")["server"] == "10.0.0.1:7450"
+    assert printed_settings(noughts, f"serve --config {config}")["reconnect-timeout"] == "4s"
+    assert printed_settings(noughts, f"referee --config {config}")["concurrency"] == 3
+    assert printed_settings(noughts, f"web --config {config}")["server"] == "10.0.0.1:7450"
     env = {"NOUGHTS_SERVER": "10.0.0.2:7450"}
-    assert printed(noughts, f"web --config {config}", env)["server"] == "10.0.0.2:7450"
+    assert printed_settings(noughts, f"web --config {config}", env)["server"] == "10.0.0.2:7450"
 
 
 @pytest.mark.parametrize(
@@ -89,12 +93,12 @@ def test_one_file_can_have_a_table_for_each_command(noughts: Any, config: Path) 
         ("grace = ", "noughts.toml: it is not TOML: Invalid value (at end"),
     ],
 )
-def test_a_wrong_setting_is_told_in_the_words_of_the_option(
+def test_a_wrong_setting_is_explained_in_the_words_of_the_option(
     noughts: Any, config: Path, text: str, complaint: str
 ) -> None:
     config.write_text(text)
     assert complaint in noughts(f"serve --config {config}", code=2).stderr
 
 
-def test_a_file_that_is_missing_is_told_of(refusal: Refusal, config: Path) -> None:
+def test_a_missing_file_is_named(refusal: Refusal, config: Path) -> None:
     refusal(f"serve --config {config}", code=2)

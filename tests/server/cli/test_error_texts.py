@@ -43,7 +43,7 @@ def test_wrong_usage_is_one_error_with_exit_code_2(refusal: Refusal, folder: Pat
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder: a bot of one variant in a folder whose name has a space, and files of results and games."""
+    """The working directory: a bot of one variant in a folder whose name has a space, and files of results."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my bots").mkdir()
     (tmp_path / "my bots" / "bot.py").write_text(ONLY_CONNECT4)
@@ -78,27 +78,27 @@ def test_errors_say_what_to_do(refusal: Refusal, folder: Path, line: str, code: 
 def test_check_of_a_file_without_games_is_an_error(noughts: Any, tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"empty{kind}"
     file.write_text("")
-    found = json.loads(noughts(f"records check {file} --format json", code=1).stdout)["errors"]
-    assert [each["line"] for each in found] == [1]
+    errors = json.loads(noughts(f"records check {file} --format json", code=1).stdout)["errors"]
+    assert [error["line"] for error in errors] == [1]
     assert "empty" in noughts(f"records check {file}", code=1).stdout
 
 
 def test_ask_without_a_position_is_an_error(noughts: Any) -> None:
-    said = noughts("bot ask random", code=2, stdin="\n")
-    assert said.stderr.startswith("Error: standard input: got no position, expected one per line\nFix: For example: ")
+    result = noughts("bot ask random", code=2, stdin="\n")
+    assert result.stderr.startswith("Error: standard input: got no position, expected one per line\nFix: For example: ")
 
 
 def test_import_error_shows_only_the_frames_of_the_author(noughts: Any, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nosuchmodule\n")
-    said = noughts(f"match py:{tmp_path}/broken.py:Bot random", code=2).stderr
-    assert f"Fix: Correct {tmp_path}/broken.py.\n" in said
-    assert said.count('  File "') == 1
-    assert "ModuleNotFoundError: No module named 'nosuchmodule'" in said
+    errors = noughts(f"match py:{tmp_path}/broken.py:Bot random", code=2).stderr
+    assert f"Fix: Correct {tmp_path}/broken.py.\n" in errors
+    assert errors.count('  File "') == 1
+    assert "ModuleNotFoundError: No module named 'nosuchmodule'" in errors
 
 
 def test_token_command_says_that_it_ignores_the_server_variable(noughts: Any) -> None:
-    said = noughts("token revoke 1", code=1, env={"NOUGHTS_SERVER": "127.0.0.1:1"}).stderr
-    assert said.startswith("NOUGHTS_SERVER is set, but there is no token: using the database on this machine.\n")
+    errors = noughts("token revoke 1", code=1, env={"NOUGHTS_SERVER": "127.0.0.1:1"}).stderr
+    assert errors.startswith("NOUGHTS_SERVER is set, but there is no token: using the database on this machine.\n")
 
 
 def test_wins_on_the_board_are_called_won() -> None:

@@ -1,4 +1,4 @@
-"""Errors in words."""
+"""Explanations of errors on the command line: message, fix and exit code."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from noughts_server.leagues.course import LeagueProblem
 from noughts_server.local.plan import LocalError, SpecRefused
 
 
-def caught(function: Any, *arguments: Any) -> Exception:
-    with pytest.raises(Exception) as info:  # noqa: PT011  # which one is what the tests are about
+def raised_by(function: Any, *arguments: Any) -> Exception:
+    with pytest.raises(Exception) as raised:  # noqa: PT011  # the tests check which error it is
         function(*arguments)
-    return info.value
+    return raised.value
 
 
-def test_texts_that_cannot_be_read_are_usage_errors() -> None:
-    for error in (caught(parse_variant, "chess"), caught(parse_time_control, "soon")):
+def test_unreadable_variants_and_times_are_usage_errors() -> None:
+    for error in (raised_by(parse_variant, "chess"), raised_by(parse_time_control, "soon")):
         problem = explain(error)
         assert isinstance(problem, UsageProblem)
         assert "expected" in problem.message
@@ -60,7 +60,7 @@ def test_wrong_spec_says_got_expected_and_what_to_do() -> None:
         (NeverConnected("could not reach it"), 1),
     ],
 )
-def test_error_of_this_process_is_explained(error: Exception, code: int) -> None:
+def test_each_kind_of_error_is_explained_with_its_exit_code(error: Exception, code: int) -> None:
     problem = explain(error)
     assert problem is not None
     assert problem.exit_code == code
@@ -82,12 +82,12 @@ def test_error_in_a_group_of_tasks_is_found() -> None:
     assert problem.message == "games/7 does not exist"
 
 
-def test_own_fault_is_not_explained_away() -> None:
+def test_a_bug_of_noughts_gets_no_explanation() -> None:
     assert explain(ValueError("a bug")) is None
     assert explain(ExceptionGroup("tasks", [KeyError("a bug")])) is None
 
 
-def test_closed_pipe_is_left_to_the_shell() -> None:
+def test_a_closed_pipe_gets_no_explanation() -> None:
     assert explain(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
 
 
@@ -96,24 +96,24 @@ def test_reported_error_exits_with_one_message(capsys: pytest.CaptureFixture[str
     def command() -> None:
         raise Problem("the disk is full", "Delete some files.")
 
-    with pytest.raises(SystemExit) as info:
+    with pytest.raises(SystemExit) as raised:
         command()
-    assert info.value.code == 1
-    said = capsys.readouterr()
-    assert said.err == "Error: the disk is full\nFix: Delete some files.\n"
-    assert not said.out
+    assert raised.value.code == 1
+    output = capsys.readouterr()
+    assert output.err == "Error: the disk is full\nFix: Delete some files.\n"
+    assert not output.out
 
 
-def test_message_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_a_message_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     @reporting()
     def command() -> None:
         raise Problem("a title with \x1b[2J in it [bold]and markup[/bold]")
 
     with pytest.raises(SystemExit):
         command()
-    said = capsys.readouterr().err
-    assert "\x1b" not in said
-    assert "[bold]and markup[/bold]" in said
+    output = capsys.readouterr().err
+    assert "\x1b" not in output
+    assert "[bold]and markup[/bold]" in output
 
 
 def test_interruption_exits_with_130() -> None:
@@ -121,6 +121,6 @@ def test_interruption_exits_with_130() -> None:
     def command() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit) as info:
+    with pytest.raises(SystemExit) as raised:
         command()
-    assert info.value.code == 130
+    assert raised.value.code == 130

@@ -14,25 +14,28 @@ from tests.support.processes import environment, run_here
 
 HUGE = "99999999999999999999"
 NOT_UTF_8 = "caf\udce9"
-"""The bytes `caf\\xe9`, as Python reads them from a command line."""
+"""The bytes `caf\\xe9` of a command line, as Python decodes them."""
 
 
 def integer_options() -> Iterator[tuple[list[str], str]]:
-    """Yield a command line for each option that takes a number, with values for what the command needs."""
+    """Yield a command line for each option of whole numbers, and the option; the last word is its value, `HUGE`.
+
+    The line has values for all required arguments and options.
+    """
     for path, command in commands_and_groups():
         if hasattr(command, "commands"):
             continue
-        needed: list[str] = []
-        integers: list[str] = []
+        required_words: list[str] = []
+        names: list[str] = []
         for parameter in command.load().params:
             is_number = "int" in str(parameter.type_descriptor.annotation)
             option = [] if parameter.param_type_name == "argument" else parameter.opts[:1]
             if parameter.required:
-                needed += [*option, "1" if is_number else "random"]
+                required_words += [*option, "1" if is_number else "random"]
             if option and is_number:
-                integers += option
-        for name in integers:
-            yield [*path, *needed, name, HUGE], name
+                names += option
+        for name in names:
+            yield [*path, *required_words, name, HUGE], name
 
 
 def test_every_integer_option_refuses_a_huge_number() -> None:
@@ -43,12 +46,12 @@ def test_every_integer_option_refuses_a_huge_number() -> None:
         assert f"Invalid value for '{line[-2]}'" in errors, line
 
 
-@pytest.mark.parametrize("wrong", ["1.5", "many", "", HUGE])
-def test_wrong_value_of_every_integer_option_is_refused_in_plain_words(wrong: str) -> None:
+@pytest.mark.parametrize("value", ["1.5", "many", "", HUGE])
+def test_wrong_value_of_every_integer_option_is_refused_in_plain_words(value: str) -> None:
     for line, option in integer_options():
-        if option != "--seed":  # it is a text, which is checked when it is used
-            errors = invoke([*line[:-1], wrong], code=2).stderr
-            assert f"got {wrong!r}, expected a whole number" in errors, line
+        if option != "--seed":  # a seed is checked when it is used
+            errors = invoke([*line[:-1], value], code=2).stderr
+            assert f"got {value!r}, expected a whole number" in errors, line
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Words that differ between commands, broken names, and files that a refused command left."""
+"""What new users meet: files after refused commands, one word for one thing in all commands, and fixes of errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "options",
     [
         "--owner 'not a name'",
         "--owner a --scope dance",
@@ -29,8 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"--owner a --note {'x' * 300}",
     ],
 )
-def test_refused_token_leaves_no_database(refusal: Refusal, wrong: str) -> None:
-    refusal(f"token create {wrong} --db x.db", code=2)
+def test_refused_token_leaves_no_database(refusal: Refusal, options: str) -> None:
+    refusal(f"token create {options} --db x.db", code=2)
     assert list(Path().glob("x.db*")) == []
 
 
@@ -41,12 +41,12 @@ def test_command_on_a_missing_database_creates_none(refusal: Refusal, line: str)
 
 
 def test_file_of_a_token_is_private_and_never_replaced(noughts: Any, refusal: Refusal) -> None:
-    told = noughts("token create --owner ada --db x.db -o ada.token")
-    assert (told.stdout, stat.S_IMODE(Path("ada.token").stat().st_mode)) == ("", 0o600)
+    result = noughts("token create --owner ada --db x.db -o ada.token")
+    assert (result.stdout, stat.S_IMODE(Path("ada.token").stat().st_mode)) == ("", 0o600)
     assert Path("ada.token").read_text().startswith("nou_")
     refusal("token create --owner ben --db x.db -o ada.token", code=2)
-    listed = json.loads(noughts("token list --db x.db --format json").stdout)["tokens"]
-    assert [row["owner"] for row in listed] == ["ada"]
+    rows = json.loads(noughts("token list --db x.db --format json").stdout)["tokens"]
+    assert [row["owner"] for row in rows] == ["ada"]
     noughts("token create --owner 'not a name' --db x.db -o other.token", code=2)
     assert not Path("other.token").exists()
 
@@ -60,8 +60,8 @@ def test_words_for_results_are_the_same_in_files_and_at_a_server(
     noughts("records convert tournaments/cup cup.jsonl", env=env)
     for one, other in (("win", "won"), ("draw", "drawn"), ("loss", "lost")):
         for listing in ("game list cup --bot worst --result", "records list cup.jsonl --bot worst --result"):
-            shown = [noughts(f"{listing} {word} --format json", env=env).stdout for word in (one, other)]
-            assert shown[0] == shown[1]
+            outputs = [noughts(f"{listing} {word} --format json", env=env).stdout for word in (one, other)]
+            assert outputs[0] == outputs[1]
 
 
 def test_show_and_explain_take_a_game_in_the_same_forms(
@@ -71,8 +71,8 @@ def test_show_and_explain_take_a_game_in_the_same_forms(
         for line in ("create pair --games 2 --seed 1", "join pair --bot one --bot two", "start pair", "wait pair"):
             noughts(f"tournament {line}", env=env)
     for command in ("show", "explain"):
-        told = {noughts(f"game {command} {game}", env=env).stdout for game in ("pair/2", "pair 2")}
-        assert len(told) == 1
+        outputs = {noughts(f"game {command} {game}", env=env).stdout for game in ("pair/2", "pair 2")}
+        assert len(outputs) == 1
         refusal(f"game {command} pair/2 1", code=2, env=env)
         refusal(f"game {command} nofile 1", code=1, env=env)
 
@@ -93,7 +93,7 @@ def test_names_are_not_broken_on_a_narrow_terminal(noughts: Any, env: dict[str, 
     assert name in noughts("bot list --retired", env={**env, "COLUMNS": "50"}).stdout
 
 
-def test_show_tells_rounds_draws_and_withdrawals(noughts: Any, env: dict[str, str]) -> None:
+def test_show_names_the_limits_of_rounds_plies_and_faults(noughts: Any, env: dict[str, str]) -> None:
     noughts("tournament create cup --schedule swiss --rounds 5 --draw-after 60 --forfeit-after 3", env=env)
     assert (
         "5 rounds, a draw after 60 plies, a bot is withdrawn after 3 faults"
@@ -104,14 +104,14 @@ def test_show_tells_rounds_draws_and_withdrawals(noughts: Any, env: dict[str, st
 def test_start_in_ten_minutes_is_by_the_clock_of_the_server(
     noughts: Any, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Fast(datetime):
+    class FastClock(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) + timedelta(days=1)
 
-    monkeypatch.setattr(times, "datetime", Fast)
-    made = json.loads(noughts("tournament create cup --start-at +10m --format json", env=env).stdout)
-    start = datetime.fromisoformat(made["start_at"])
+    monkeypatch.setattr(times, "datetime", FastClock)
+    created = json.loads(noughts("tournament create cup --start-at +10m --format json", env=env).stdout)
+    start = datetime.fromisoformat(created["start_at"])
     assert timedelta(minutes=8) < start - datetime.now(UTC) < timedelta(minutes=11)
 
 
@@ -129,15 +129,15 @@ def test_start_in_ten_minutes_is_by_the_clock_of_the_server(
 def test_fix_fits_the_error(noughts: Any, tmp_path: Path, line: str, error: str, fix: str) -> None:
     Path("raises.py").write_text('raise ValueError("boom")\n')
     Path("bot.py").write_text("from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    pass\n")
-    told = noughts(line, code=None).stderr
-    assert error in told
-    assert fix.format(tmp_path) in told
+    errors = noughts(line, code=None).stderr
+    assert error in errors
+    assert fix.format(tmp_path) in errors
 
 
-def test_upload_without_a_token_says_only_that(noughts: Any, server: str) -> None:
+def test_upload_without_a_token_reports_only_the_missing_token(noughts: Any, server: str) -> None:
     Path("bot.py").write_text("from noughts_bots import Bot\n")
-    told = noughts(f"bot submit bot.py --server {server}", code=2).stderr
-    assert told.startswith("Error: token: got none")
+    errors = noughts(f"bot submit bot.py --server {server}", code=2).stderr
+    assert errors.startswith("Error: token: got none")
 
 
 def test_estimate_takes_variant_as_other_commands_do(refusal: Refusal) -> None:

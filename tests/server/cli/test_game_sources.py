@@ -1,4 +1,4 @@
-"""Games of files as tables need them."""
+"""Games that are read from files, as the tables of a tournament need them."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ LINE: dict[str, Any] = {
 }
 
 
-def written(folder: Path, *lines: Any) -> Path:
+def write_lines(folder: Path, *lines: Any) -> Path:
+    """Write a file of these lines; objects are written as JSON."""
     path = folder / "games.jsonl"
     path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
     return path
 
 
 def test_a_line_is_a_game(tmp_path: Path) -> None:
-    more = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
-    plain, full = games_in(str(written(tmp_path, LINE, "", LINE | more)))
+    optional_fields = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
+    plain, full = games_in(str(write_lines(tmp_path, LINE, "", LINE | optional_fields)))
     assert (plain.first, plain.second, list(plain.moves), plain.result) == ("A", "B", [4, 0, 8], "1-0")
     assert (plain.times_ms, plain.opening, plain.first_chosen) == ((), (), 0)
     assert (full.times_ms, full.opening, full.fault) == ((1.5, 0, 2), (4,), "resigned")
 
 
-def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
-    (game,) = games_in(str(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}})))
+def test_an_opening_by_agreement_differs_from_one_of_cells(tmp_path: Path) -> None:
+    (game,) = games_in(str(write_lines(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}})))
     assert (game.opening, game.agreed_plies, game.first_chosen) == ((), 3, 3)
 
 
-def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
-    (game,) = games_in(str(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]})))
+def test_a_timeout_adds_a_time_without_a_move(tmp_path: Path) -> None:
+    (game,) = games_in(str(write_lines(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]})))
     assert game.times_ms == (1, 2, 3, 4000)
 
 
 @pytest.mark.parametrize(
-    "line, got",
+    "line, complaint",
     [
         ("nonsense", "broken JSON"),
         ("[1]", "JSON that is not an object"),
@@ -63,12 +64,12 @@ def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
         ("[" * 100_000, "broken JSON"),
     ],
 )
-def test_a_line_that_is_no_game_is_named(tmp_path: Path, line: Any, got: str) -> None:
-    path = written(tmp_path, LINE, line)
-    with pytest.raises(Problem) as caught:
+def test_an_invalid_line_is_named(tmp_path: Path, line: Any, complaint: str) -> None:
+    path = write_lines(tmp_path, LINE, line)
+    with pytest.raises(Problem) as raised:
         list(map(game_record, games_in(str(path))))
-    assert str(caught.value).startswith(f"{path}, line 2: got {got}")
-    assert "expected" in str(caught.value)
+    assert str(raised.value).startswith(f"{path}, line 2: got {complaint}")
+    assert "expected" in str(raised.value)
 
 
 def test_results_without_moves_are_games_of_unknown_ends(tmp_path: Path) -> None:

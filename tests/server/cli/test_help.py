@@ -15,23 +15,23 @@ from noughts_server.cli.command import hide_former_names
 from noughts_server.core import version as noughts_version
 from tests.server.cli.conftest import Refusal
 from tests.support.command_line import commands_and_groups, invoke
-from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
+from tests.support.examples import CLUSTER_COMMANDS, examples_of_help, matches, needed_part, playground
 from tests.support.root import ROOT
 
-HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
-UNUSED_BY_A_MATCH = (
+HEAVY_MODULES = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
+MODULES_UNUSED_BY_A_MATCH = (
     "alembic", "numpy", "prometheus_client", "psycopg", "pygments", "rich.traceback",
     "sqlalchemy.dialects.postgresql", "starlette",
 )  # fmt: skip
 
 
 def commands() -> list[str]:
-    """Every command that does something, e.g. `tournament create`."""
+    """All commands except groups, e.g. `tournament create`."""
     return [" ".join(path) for path, node in commands_and_groups() if not hasattr(node, "commands")]
 
 
 def groups() -> list[str]:
-    """Every command that only has commands beneath it; the first is "", for `noughts` itself."""
+    """All groups of commands, e.g. `tournament`; the first is "", for `noughts` itself."""
     return [" ".join(path) for path, node in commands_and_groups() if hasattr(node, "commands")]
 
 
@@ -41,7 +41,7 @@ def help_texts() -> dict[str, str]:
     return {line: invoke([*line.split(), "--help"], env={"COLUMNS": "200"}).stdout for line in (*commands(), *groups())}
 
 
-def test_every_command_of_this_step_is_there() -> None:
+def test_the_basic_commands_exist() -> None:
     verbs = "create join start pause cancel show list run withdraw"
     expected = {
         "serve",
@@ -62,9 +62,9 @@ def test_every_command_of_this_step_is_there() -> None:
 
 def test_help_of_each_command_and_group_shows_an_example(help_texts: dict[str, str]) -> None:
     for line, text in help_texts.items():
-        _, _, shown = text.partition("Example:")
-        assert re.search(rf"(?m)^   \$ .*\bnoughts {line}", shown), line
-        assert all(len(row) <= 80 for row in shown.splitlines()), line
+        _, _, example = text.partition("Example:")
+        assert re.search(rf"(?m)^   \$ .*\bnoughts {line}", example), line
+        assert all(len(row) <= 80 for row in example.splitlines()), line
 
 
 def test_line_of_a_command_begins_its_help() -> None:
@@ -75,6 +75,7 @@ def test_line_of_a_command_begins_its_help() -> None:
 
 
 FORMER_NAMES = {"gym": "estimate"}
+"""Commands that are in the module of their new name."""
 
 
 def test_a_command_is_in_the_module_of_its_name() -> None:
@@ -85,11 +86,13 @@ def test_a_command_is_in_the_module_of_its_name() -> None:
             assert node.place.partition(":")[0] == f"noughts_server.cli.commands.{name}"
 
 
-def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
-    found = examples_of_help()
+def test_each_example_of_a_command_shows_its_output() -> None:
+    examples = examples_of_help()
     lines = [f"noughts {' '.join(path)}".strip() for path, _ in commands_and_groups()]
-    assert {example.section for example in found} == set(lines)
-    assert [example.command for example in found if not example.shown.strip() and "cc " not in example.command] == []
+    assert {example.section for example in examples} == set(lines)
+    assert [
+        example.command for example in examples if not example.output.strip() and "cc " not in example.command
+    ] == []
 
 
 @pytest.mark.at_length
@@ -98,11 +101,17 @@ def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
 @pytest.mark.parametrize("part", ["bots", "files", "server"])
 def test_examples_of_help_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = [each for each in examples_of_help() if each.section not in OF_A_CLUSTER and part_of(each) == part]
+    examples = [
+        example
+        for example in examples_of_help()
+        if example.section not in CLUSTER_COMMANDS and needed_part(example) == part
+    ]
     with playground(tmp_path) as ground:
-        printed = [(example, ground.shown(example)) for example in examples]
-    wrong = [f"$ {example.command}\n{shown}" for example, shown in printed if not matches(example.shown, shown)]
-    assert not wrong, "\n\n".join(wrong)
+        outputs = [(example, ground.output_of(example)) for example in examples]
+    differences = [
+        f"$ {example.command}\n{output}" for example, output in outputs if not matches(example.output, output)
+    ]
+    assert not differences, "\n\n".join(differences)
 
 
 def test_each_option_has_one_kind_of_value_and_o_is_a_file() -> None:
@@ -154,20 +163,20 @@ def test_former_names_of_options_work_but_are_not_shown(
 ) -> None:
     [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
     assert any({name, former} <= set(option.opts) for option in node.load().params)
-    shown = help_texts[line].partition("Example:")[0]
-    assert re.search(rf"│[ *]+{name}\b", shown)
-    assert not re.search(rf"[│,] *{former}\b", shown)
+    options = help_texts[line].partition("Example:")[0]
+    assert re.search(rf"│[ *]+{name}\b", options)
+    assert not re.search(rf"[│,] *{former}\b", options)
 
 
 @pytest.mark.parametrize("line", ["match", "tournament create", *groups()])
-def test_help_can_be_asked_for_by_a_letter(noughts: Any, help_texts: dict[str, str], line: str) -> None:
+def test_h_is_short_for_help(noughts: Any, help_texts: dict[str, str], line: str) -> None:
     assert noughts(f"{line} -h").stdout == help_texts[line]
 
 
-def test_help_shows_its_letter_and_names_no_type_beside_a_flag(help_texts: dict[str, str]) -> None:
-    for line, shown in help_texts.items():
-        assert "<bool>" not in shown, line
-        assert re.search(r"--help +-h +Show this message", shown), line
+def test_help_has_a_short_option_and_no_type_next_to_a_flag(help_texts: dict[str, str]) -> None:
+    for line, text in help_texts.items():
+        assert "<bool>" not in text, line
+        assert re.search(r"--help +-h +Show this message", text), line
 
 
 def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
@@ -181,22 +190,22 @@ def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
 
 
 def test_commands_are_in_six_groups_and_options_of_a_match_in_panels(noughts: Any) -> None:
-    shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("--help").stdout)
+    titles = re.findall(r"╭─ ([\w ]+?) ─", noughts("--help").stdout)
     groups = ["Start here", "Bots", "Local games", "Use a server", "Run a server", "Analysis"]
-    assert [panel for panel in shown if panel != "Options"] == groups
-    shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("match --help").stdout)
+    assert [panel for panel in titles if panel != "Options"] == groups
+    titles = re.findall(r"╭─ ([\w ]+?) ─", noughts("match --help").stdout)
     panels = ["Game", "Openings", "Time control", "Players", "Output", "Statistics"]
-    assert [panel for panel in shown if panel in panels] == panels
+    assert [panel for panel in titles if panel in panels] == panels
     for line in ("match", "tournament run"):
-        own = re.search(r"(?s)╭─ Options ─(.*?)╰", noughts(f"{line} --help").stdout)
-        assert own
-        assert re.findall(r"--\w+", own[1]) == ["--help"], line
+        other_options = re.search(r"(?s)╭─ Options ─(.*?)╰", noughts(f"{line} --help").stdout)
+        assert other_options
+        assert re.findall(r"--\w+", other_options[1]) == ["--help"], line
 
 
 def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:
     for option in ("--class", "--entry"):
-        said = noughts(f"bot submit gone.py {option} gone.py:Mine --server 127.0.0.1:1", code=1).stderr
-        assert said.startswith("Error: gone.py: No such file or directory")
+        errors = noughts(f"bot submit gone.py {option} gone.py:Mine --server 127.0.0.1:1", code=1).stderr
+        assert errors.startswith("Error: gone.py: No such file or directory")
 
 
 def test_submit_takes_a_file_as_bot_check_does(refusal: Refusal, tmp_path: Path) -> None:
@@ -219,31 +228,31 @@ def test_version_is_the_installed_one(noughts: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "installed, built_from, shown",
+    "installed, built_from, expected",
     [("1.1.0.dev0", "0a1b2c3d4e5f\n", "1.1.0.dev0+0a1b2c3d4e5f"), ("1.1.0.dev0", None, "1.1.0.dev0"),
      ("1.1.0", "0a1b2c3d4e5f\n", "1.1.0")],
 )  # fmt: skip
 def test_version_between_releases_has_the_commit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: str, built_from: str | None, shown: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: str, built_from: str | None, expected: str
 ) -> None:
     file = tmp_path / "commit.txt"
     if built_from is not None:
         file.write_text(built_from)
     monkeypatch.setattr(noughts_version, "_COMMIT_FILE", file)
     monkeypatch.setattr(noughts_version, "installed_version", lambda name: installed)
-    assert noughts_version.software_version.__wrapped__() == shown
+    assert noughts_version.software_version.__wrapped__() == expected
 
 
 def test_list_of_commands_has_a_summary_of_each(help_texts: dict[str, str]) -> None:
     for path, node in commands_and_groups():
         if path:
-            shown, own = help_texts[" ".join(path[:-1])], help_texts[" ".join(path)]
-            assert re.search(rf"│ {path[-1]} +[A-Z].*[.:;]", shown), path
-            assert node.help.replace(r"\[", "[") in " ".join(own.split()), path
+            group_text, own_text = help_texts[" ".join(path[:-1])], help_texts[" ".join(path)]
+            assert re.search(rf"│ {path[-1]} +[A-Z].*[.:;]", group_text), path
+            assert node.help.replace(r"\[", "[") in " ".join(own_text.split()), path
 
 
-def loaded(arguments: list[str], names: tuple[str, ...]) -> str:
-    """Run a command in a process of its own; return which of these modules it has loaded, as a list."""
+def loaded_modules(arguments: list[str], names: tuple[str, ...]) -> str:
+    """Run a command in a process of its own, and return the list of those modules that it has loaded, as text."""
     program = f"""
 import sys
 from noughts_server.cli.app import run
@@ -253,17 +262,17 @@ except SystemExit:
     pass
 print([name for name in {names!r} if name in sys.modules], file=sys.stderr)
 """
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return said.stderr.splitlines()[-1]
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return process.stderr.splitlines()[-1]
 
 
 def test_help_loads_nothing_heavy() -> None:
-    assert loaded(["--help"], HEAVY) == "[]"
+    assert loaded_modules(["--help"], HEAVY_MODULES) == "[]"
 
 
 def test_local_match_loads_only_what_it_uses() -> None:
     match = ["match", "random", "first-free", "--variant", "tictactoe", "--games", "2"]
-    assert loaded(match, ("sqlalchemy", *UNUSED_BY_A_MATCH)) == "['sqlalchemy']"
+    assert loaded_modules(match, ("sqlalchemy", *MODULES_UNUSED_BY_A_MATCH)) == "['sqlalchemy']"
 
 
 def test_unknown_command_is_a_usage_error(refusal: Refusal) -> None:

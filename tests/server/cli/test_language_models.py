@@ -1,4 +1,4 @@
-"""Language models of the contract's endpoint play at a server, and the table of their answers is right to the digit."""
+"""Language models as players at a server and on this machine, and the exact table of their answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PRICES = Fraction("2.5"), Fraction("0.7")
 RETHINKS = 2
 
 
-class Models:
-    """Three models that answer as their names say. They write down what they did, independently of Noughts."""
+class RecordingModels:
+    """Three models: a good one, a clumsy one, and one that answers in prose. They record their answers themselves."""
 
     def __init__(self) -> None:
         self.verdicts: dict[str, list[list[str]]] = {"good": [], "clumsy": [], "prose": []}
-        """The limits of each question that the answers must get."""
+        """The expected verdicts on the answers to each question, by model."""
         self.tokens: dict[str, list[tuple[int, int]]] = {name: [] for name in self.verdicts}
 
     def answer(self, name: str, request: Request) -> Reply:
@@ -43,7 +43,7 @@ class Models:
             return Reply("I would take the centre, b2."), "unparsable"
         if name == "good":
             return cell(free[0]), "legal"
-        # It needs all its chances: prose, an occupied cell (if there is one), and then a legal one.
+        # The clumsy model answers with prose, then with an occupied cell (if there is one), and then with a legal one.
         taken = [f"{column}{row}" for column in "abc" for row in "321" if f"{column}{row}" not in free]
         if rethinks == 0:
             return Reply("MOVE: " + free[0]), "unparsable"
@@ -53,12 +53,12 @@ class Models:
 
 
 @pytest.fixture
-def models() -> Models:
-    return Models()
+def models() -> RecordingModels:
+    return RecordingModels()
 
 
 @pytest.fixture
-def endpoint(models: Models) -> Iterator[ModelEndpoint]:
+def endpoint(models: RecordingModels) -> Iterator[ModelEndpoint]:
     def answering(name: str) -> Callable[[Request], Reply]:
         return lambda request: models.answer(name, request)
 
@@ -66,7 +66,7 @@ def endpoint(models: Models) -> Iterator[ModelEndpoint]:
         yield endpoint
 
 
-def specs(url: str) -> str:
+def model_players(url: str) -> str:
     prices = f"input_price={float(PRICES[0])},output_price={float(PRICES[1])}"
     return (
         f"'llm{{model=good,url={url},{prices}}}:' 'llm{{model=clumsy,url={url},answer=tool,{prices}}}:'"
@@ -74,21 +74,21 @@ def specs(url: str) -> str:
     )
 
 
-def expected(models: Models, games: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Return the row of the table from what the model wrote down."""
-    played = sum(name in (game["first"], game["second"]) for game in games)
+def expected_row(models: RecordingModels, games: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the row of the table that follows from the records of the model."""
+    game_count = sum(name in (game["first"], game["second"]) for game in games)
     questions, tokens = models.verdicts[name], models.tokens[name]
     verdicts = [verdict for question in questions for verdict in question]
-    given, made = (sum(column) for column in zip(*tokens, strict=True))
-    cost = (given * PRICES[0] + made * PRICES[1]) / 1_000_000 / played
+    input_tokens, output_tokens = (sum(column) for column in zip(*tokens, strict=True))
+    cost = (input_tokens * PRICES[0] + output_tokens * PRICES[1]) / 1_000_000 / game_count
     return {
         "moves": len(questions),
         "first_try_legal": sum(question[0] == "legal" for question in questions) / len(questions),
         "rethinks": len(verdicts) - len(questions),
         "illegal": verdicts.count("illegal"),
         "unparsable": verdicts.count("unparsable"),
-        "input_tokens_per_game": given / played,
-        "output_tokens_per_game": made / played,
+        "input_tokens_per_game": input_tokens / game_count,
+        "output_tokens_per_game": output_tokens / game_count,
         "cost_per_game": None if name == "prose" else pytest.approx(float(cost), rel=1e-12),
         "waits": 0,
         "waited_s": 0,
@@ -98,16 +98,16 @@ def expected(models: Models, games: list[dict[str, Any]], name: str) -> dict[str
 @pytest.mark.at_length
 @pytest.mark.long
 def test_models_and_reference_bots_play_at_a_server(
-    ask: Ask, noughts: Any, server: str, token: str, models: Models, endpoint: ModelEndpoint, tmp_path: Path
+    ask: Ask, noughts: Any, server: str, token: str, models: RecordingModels, endpoint: ModelEndpoint, tmp_path: Path
 ) -> None:
     with bots_online(server, token, champion="minimax"):
-        played = ask(f"tournament run bot:champion@1 random first-free {specs(endpoint.url)} --games 2")
-    assert (played["state"], played["games"]) == ("finished", 30)
+        tournament = ask(f"tournament run bot:champion@1 random first-free {model_players(endpoint.url)} --games 2")
+    assert (tournament["state"], tournament["games"]) == ("finished", 30)
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
     file = tmp_path / "games.jsonl"
-    noughts(f"records convert {played['tournament']} {file}", env=env)
+    noughts(f"records convert {tournament['tournament']} {file}", env=env)
     games = [json.loads(line) for line in file.read_text().splitlines()]
-    table = ask(f"tournament tables {played['tournament'].partition('/')[2]} --kind models")["models"]
+    table = ask(f"tournament tables {tournament['tournament'].partition('/')[2]} --kind models")["models"]
     assert {row["name"] for row in table} == set(models.verdicts)
     accuracy = {row["bot"]: row for row in ask(f"records accuracy {file}")["bots"]}
     for row in table:
@@ -115,62 +115,70 @@ def test_models_and_reference_bots_play_at_a_server(
         assert row["decisions"] == judged["decisions"]
         assert row["accuracy"] == (pytest.approx(judged["accuracy"]) if judged["decisions"] >= 30 else None)
         facts = {key: row[key] for key in row if key not in ("rank", "name", "rating", "decisions", "accuracy")}
-        assert facts == expected(models, games, row["name"]), row["name"]
+        assert facts == expected_row(models, games, row["name"]), row["name"]
         assert isinstance(row["rating"], int)
-    # The server got the same moves as the models meant: each loss by an illegal move is of a model in prose.
-    lost = [game["fault"]["bot"] for game in games if game["termination"] == "illegal_move"]
-    assert lost == ["prose"] * 10
-    # All verdicts follow from the record again.
+    # Only the model that answers in prose loses games by illegal moves.
+    losers = [game["fault"]["bot"] for game in games if game["termination"] == "illegal_move"]
+    assert losers == ["prose"] * 10
+    # `records check` computes all verdicts again from the recorded answers.
     assert ask(f"records check {file}")["errors"] == []
-    wrong = file.read_text().replace(r"verdict\":\"legal", r"verdict\":\"illegal", 1)
-    file.write_text(wrong)
-    checked = json.loads(noughts(f"records check {file} --format json", code=1).stdout)
-    assert "got verdict illegal on" in checked["errors"][0]["error"]
-    # Other bots can comment anything, and such comments are no records.
-    good = json.loads(next(line for line in games if line.get("comments"))["comments"].popitem()[1])
-    costs: list[str | int] = ["1", 10**400]
-    odd = [{"9" * 5000: json.dumps(good)}, *({"0": json.dumps(good | {"cost": cost})} for cost in costs)]
-    file.write_text(
-        "".join(json.dumps({**games[0], "seed": place, "comments": each}) + "\n" for place, each in enumerate(odd))
-    )
+    changed_text = file.read_text().replace(r"verdict\":\"legal", r"verdict\":\"illegal", 1)
+    file.write_text(changed_text)
+    report = json.loads(noughts(f"records check {file} --format json", code=1).stdout)
+    assert "got verdict illegal on" in report["errors"][0]["error"]
+    # Other bots can comment anything: comments with a wrong ply or cost are no records of a model.
+    game_of_model = next(game for game in games if game.get("comments"))
+    _, comment = game_of_model["comments"].popitem()
+    record = json.loads(comment)
+    wrong_comments = [
+        {"9" * 5000: comment},
+        {"0": json.dumps(record | {"cost": "1"})},
+        {"0": json.dumps(record | {"cost": 10**400})},
+    ]
+    lines = [json.dumps({**games[0], "seed": seed, "comments": each}) for seed, each in enumerate(wrong_comments)]
+    file.write_text("\n".join(lines) + "\n")
     assert json.loads(noughts(f"tournament tables {file} --kind models --format json").stdout)["models"] == []
 
 
 @pytest.mark.long
-def test_a_run_on_this_machine_ends_with_the_table(noughts: Any, models: Models, endpoint: ModelEndpoint) -> None:
-    ran = noughts(f"tournament run {specs(endpoint.url)} random --games 2", env={"OPENAI_API_KEY": "sk-secret"})
-    assert "Language models" in ran.stdout
-    assert "legal at once" in ran.stdout
-    document = json.loads(noughts(f"match {specs(endpoint.url).split(' ')[0]} random --format json").stdout)
+def test_a_run_on_this_machine_ends_with_the_table(
+    noughts: Any, models: RecordingModels, endpoint: ModelEndpoint
+) -> None:
+    result = noughts(
+        f"tournament run {model_players(endpoint.url)} random --games 2", env={"OPENAI_API_KEY": "sk-secret"}
+    )
+    assert "Language models" in result.stdout
+    assert "legal at once" in result.stdout
+    document = json.loads(noughts(f"match {model_players(endpoint.url).split(' ')[0]} random --format json").stdout)
     assert [row["first_try_legal"] for row in document["models"]] == [1.0]
     # A local endpoint gets no key unless its spec names one.
-    assert "sk-secret" not in ran.stdout + ran.stderr
+    assert "sk-secret" not in result.stdout + result.stderr
 
 
 @pytest.mark.long
 def test_waits_for_the_endpoint_lose_no_game_with_a_time_limit(noughts: Any) -> None:
-    busy = iter([Reply(status=429, headers={"retry-after": "6"})])
-    with model_endpoint(m=lambda request: next(busy, None) or cell(free_cells(request)[0])) as endpoint:
-        told = noughts(
+    first_replies = iter([Reply(status=429, headers={"retry-after": "6"})])
+    with model_endpoint(m=lambda request: next(first_replies, None) or cell(free_cells(request)[0])) as endpoint:
+        output = noughts(
             f"match 'llm{{model=m,url={endpoint.url}}}:' random --games 2 --time 5/move --format json"
         ).stdout
-    document = json.loads(told)
+    document = json.loads(output)
     assert not {"timeout", "resigned"} & set(document["terminations"])
     assert [(row["waits"], row["waited_s"]) for row in document["models"]] == [(1, 6.0)]
 
 
 @pytest.mark.long
 def test_the_wait_is_added_to_the_time_margin(noughts: Any) -> None:
-    # The first request takes 7 s, and after it the model waits 1 s.
-    busy = iter([Reply("late", seconds=9)])
-    with model_endpoint(m=lambda request: next(busy, None) or cell(free_cells(request)[0])) as endpoint:
+    # The first request fails after 7 s, and the model waits up to 1 s: without --margin the move would be late.
+    first_replies = iter([Reply("late", seconds=9)])
+    with model_endpoint(m=lambda request: next(first_replies, None) or cell(free_cells(request)[0])) as endpoint:
         spec = f"'llm{{model=m,url={endpoint.url},timeout=7,wait=1}}:'"
-        told = noughts(f"match {spec} random --games 2 --time 5/move --margin 30 --format json").stdout
-    assert "timeout" not in json.loads(told)["terminations"]
+        output = noughts(f"match {spec} random --games 2 --time 5/move --margin 30 --format json").stdout
+    assert "timeout" not in json.loads(output)["terminations"]
 
 
 def test_a_dry_run_sends_no_request(noughts: Any) -> None:
     with model_endpoint() as endpoint:
-        told = noughts(f"match 'llm{{model=m,url={endpoint.url}}}:' random --dry-run").stdout
+        output = noughts(f"match 'llm{{model=m,url={endpoint.url}}}:' random --dry-run").stdout
     assert endpoint.requests == []
-    assert "because it would send requests to an endpoint" in told
+    assert "because it would send requests to an endpoint" in output

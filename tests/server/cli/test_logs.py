@@ -1,4 +1,4 @@
-"""The forms of the server's log."""
+"""The formats of the server's log."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ except ZeroDivisionError:
 """
 
 
-def log(form: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, form], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == ""
-    assert "too fine" not in done.stderr
-    return done.stderr.splitlines()
+def log_lines(form: str) -> list[str]:
+    """Return the log that `PROGRAM` writes in this format."""
+    process = subprocess.run(
+        [sys.executable, "-c", PROGRAM, form], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert process.stdout == ""
+    assert "too fine" not in process.stderr
+    return process.stderr.splitlines()
 
 
-def test_json_log_has_an_object_a_line_whoever_wrote_it() -> None:
-    first, second, _, third = map(json.loads, log("json"))
+def test_json_log_has_one_object_per_line_of_every_logger() -> None:
+    first, second, _, third = map(json.loads, log_lines("json"))
     assert (first["event"], first["level"], first["game"]) == ("from structlog", "info", "tournaments/cup/games/7")
     assert (second["event"], second["level"]) == ("from logging", "warning")
     assert "ZeroDivisionError" in third["exception"]
@@ -42,19 +45,19 @@ def test_json_log_has_an_object_a_line_whoever_wrote_it() -> None:
 
 
 @pytest.mark.parametrize("form", ["auto", "logfmt"])
-def test_log_for_files_has_a_line_a_record(form: str) -> None:
-    first, second, *_ = log(form)
+def test_logfmt_log_has_one_line_per_record(form: str) -> None:
+    first, second, *_ = log_lines(form)
     assert 'event="from structlog"' in first
     assert "game=tournaments/cup/games/7" in first
     assert 'event="from logging"' in second
 
 
-def test_console_log_has_no_colours_where_there_is_no_terminal() -> None:
-    lines = log("console")
+def test_console_log_has_no_colours_without_a_terminal() -> None:
+    lines = log_lines("console")
     assert not any("\x1b" in line for line in lines)
     assert "tournaments/cup/games/7" in lines[0]
 
 
 @pytest.mark.parametrize("form", ["console", "logfmt", "json"])
-def test_no_text_of_a_bot_in_a_log_steers_a_terminal(form: str) -> None:
-    assert not [line for line in log(form) if not line.isprintable()]
+def test_control_characters_in_values_are_escaped_in_every_log(form: str) -> None:
+    assert not [line for line in log_lines(form) if not line.isprintable()]

@@ -1,4 +1,4 @@
-"""Reading the texts of options."""
+"""Values of options: margins, opening rules, addresses, tokens and seeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_rule_for_the_opening_joins_the_variant_or_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "ms", "-1", "61", "nan", "inf", "1e999", "5 minutes"])
-def test_margin_that_is_no_time_is_refused(text: str) -> None:
+def test_invalid_margin_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="--margin"):
         read_margin(text)
 
@@ -51,7 +51,7 @@ def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "localhost", ":7450", "localhost:", "::1:7450", "h:99999", "h:-1", "h:1²", "http://h:1", "a b:1"]
 )
-def test_address_that_is_none_is_refused(text: str) -> None:
+def test_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="HOST:PORT"):
         connection.read_address(text, "--server")
 
@@ -92,11 +92,11 @@ def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_token_file_without_a_token_is_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "token"
     file.write_bytes(content)
-    with pytest.raises(UsageProblem) as caught:
+    with pytest.raises(UsageProblem) as raised:
         connection.read_token(None, file)
-    assert "two words" not in str(caught.value)
+    assert "two words" not in str(raised.value)
 
 
-def test_seed_is_drawn_when_absent() -> None:
+def test_missing_seed_is_random() -> None:
     assert read_seed(0) == 0
     assert len({read_seed(None) for _ in range(4)}) > 1

@@ -1,4 +1,4 @@
-"""Every command that calls a server, with one address and with two of which one is dead."""
+"""Every command that calls a server: with one address, and with two addresses of which nothing listens at one."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ bot submit mine.py
 challenge bot:best --run random --games 2
 course report course
 """
-STAYING = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
-"""Commands that run until they are interrupted."""
-ELSEWHERE = {"play", "tournament run", "course init"}
+LASTING_LINES = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
+"""Lines of commands that run until they are interrupted."""
+OTHER_COMMANDS = {"play", "tournament run", "course init"}
 """`play` needs a terminal, `tournament run` calls a server only for bots of the server, `course init` never does."""
 OWN_FOLDER = ("course ", "bot submit mine.py")
-"""Commands that first read a file or folder, which one test does without."""
+"""Beginnings of lines whose commands first read a file or folder."""
 DEAD = "127.0.0.1:1"
 
 
@@ -105,15 +105,17 @@ DEAD = "127.0.0.1:1"
 def env(
     request: pytest.FixtureRequest, noughts: Any, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, str]]:
-    """The settings of alice, in the folder of a course, at whose server two bots are online."""
+    """The environment of alice, who is in the folder of a course; two bots are online at its server."""
     monkeypatch.chdir(tmp_path)
     Path("class.csv").write_text("login\nada\n")
     Path("mine.py").write_text(BOT)
     noughts("course init course --students class.csv --variant tictactoe")
     rights = "--scope play --scope organise --scope submit --scope admin"
     token = json.loads(noughts(f"token create --owner alice {rights} --db {DATABASE} --format json").stdout)["token"]
-    serving = f"serve --listen 127.0.0.1:0 --no-web --accept py --allow-private-webhooks --db {DATABASE} --format json"
-    with start(serving) as process:
+    serve_line = (
+        f"serve --listen 127.0.0.1:0 --no-web --accept py --allow-private-webhooks --db {DATABASE} --format json"
+    )
+    with start(serve_line) as process:
         server = json.loads(first_line(process))["grpc"]
         with bots_online(server, token, best="minimax", worst="random"):
             yield {"NOUGHTS_SERVER": request.param.format(server), "NOUGHTS_TOKEN": token}
@@ -123,30 +125,31 @@ def env(
 def test_commands_that_succeed_leave_standard_error_empty(env: dict[str, str], noughts: Any, capfd: Any) -> None:
     with webhook_receiver() as receiver:
         for line in LINES.replace("RECEIVER", receiver.url).strip().splitlines():
-            assert (line, noughts(f"{line} --format json", env=env).stderr) == (line, "")
+            assert noughts(f"{line} --format json", env=env).stderr == "", line
     assert capfd.readouterr().err == ""
 
 
 def test_commands_call_the_server_of_the_environment(noughts: Any, start: Any, tmp_path: Path) -> None:
-    set_up = {"NOUGHTS_SERVER": "nowhere", "NOUGHTS_TOKEN": "nou_secret", "HOME": str(tmp_path)}
-    for line in (*LINES.replace("RECEIVER", "http://127.0.0.1:1").strip().splitlines(), *STAYING):
+    env = {"NOUGHTS_SERVER": "nowhere", "NOUGHTS_TOKEN": "nou_secret", "HOME": str(tmp_path)}
+    for line in (*LINES.replace("RECEIVER", "http://127.0.0.1:1").strip().splitlines(), *LASTING_LINES):
         if not line.startswith(OWN_FOLDER):
-            failure = noughts(line, code=2, env=set_up).stderr
-            assert (line, "NOUGHTS_SERVER 'nowhere': expected HOST:PORT" in failure) == (line, True), failure
+            failure = noughts(line, code=2, env=env).stderr
+            assert "NOUGHTS_SERVER 'nowhere': expected HOST:PORT" in failure, (line, failure)
 
 
 @pytest.mark.at_length
 def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], start: Any) -> None:
-    for line in STAYING:
+    for line in LASTING_LINES:
         with start(f"{line} --format json", env) as process:
             first_line(process)
             process.send_signal(signal.SIGINT)
-            assert (line, exit_code_and_errors(process)[1]) == (line, "")
+            assert exit_code_and_errors(process)[1] == "", line
 
 
 def test_list_has_every_command_that_calls_a_server() -> None:
-    listed = (*LINES.strip().splitlines(), *STAYING)
+    lines = (*LINES.strip().splitlines(), *LASTING_LINES)
     for path, node in commands_and_groups():
-        if hasattr(node, "load") and "--server" in {name for each in node.load().params for name in each.opts}:
-            line = " ".join(path)
-            assert line in ELSEWHERE or any(each.startswith(line) for each in listed), line
+        options = [name for option in node.load().params for name in option.opts] if hasattr(node, "load") else []
+        if "--server" in options:
+            command = " ".join(path)
+            assert command in OTHER_COMMANDS or any(line.startswith(command) for line in lines), command

@@ -1,4 +1,4 @@
-"""Durations and times as users write them, and as commands print them."""
+"""Durations and times: how users write them, and how commands print them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_durations_have_a_unit(text: str, length: timedelta) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "30", "d", "0d", "-1d", "1y", "1e9d", "999999999w"])
-def test_what_is_no_duration_is_a_usage_error(text: str) -> None:
+def test_invalid_duration_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageProblem, match="--expires"):
         read_duration(text, "--expires")
 
 
-def test_moments_are_iso_or_from_now() -> None:
+def test_times_are_iso_or_relative_to_now() -> None:
     assert read_moment("2026-03-01T17:00Z", "--start-at") == datetime(2026, 3, 1, 17, tzinfo=UTC)
     assert read_moment("2026-03-01T17:00", "--start-at") == datetime(2026, 3, 1, 17).astimezone()
     ahead = read_moment("+10m", "--start-at") - datetime.now(UTC)
@@ -41,8 +41,8 @@ def test_moments_are_iso_or_from_now() -> None:
 
 
 @pytest.mark.parametrize(
-    "milliseconds, told",
+    "milliseconds, text",
     [(9 * 60_000, "in 9 min"), (45_000, "in 45 s"), (-3 * 3_600_000, "3 h ago"), (50 * 3_600_000, "in 2 days")],
 )
-def test_distances_in_time_are_told_in_one_unit(milliseconds: int, told: str) -> None:
-    assert from_now(NOW + milliseconds, NOW) == told
+def test_time_from_now_is_written_in_one_unit(milliseconds: int, text: str) -> None:
+    assert from_now(NOW + milliseconds, NOW) == text

@@ -164,7 +164,9 @@ def test_a_form_of_another_site_changes_nothing(
     [("x" * 70_000, "application/x-www-form-urlencoded", 413), ("{}", "application/json", 415), ("%FF=1", "", 400)],
 )
 def test_too_large_or_malformed_forms_are_refused(site: Site, ada: str, body: str, kind: str, status: int) -> None:
-    response: Any = site._asked("/organise", "POST", {"cookie": f"noughts_token={ada}", "content_type": kind}, body)
+    response: Any = site._send_request(
+        "/organise", "POST", {"cookie": f"noughts_token={ada}", "content_type": kind}, body
+    )
     assert response.status == status
     response.close()
 

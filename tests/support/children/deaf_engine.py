@@ -1,8 +1,10 @@
-"""An engine that is deaf for 2 ms after each move, as real ones are that leave their search: `deaf_engine.py HABIT...`.
+"""A Gomocup engine that misreads lines for 2 ms after each move, as real engines do that leave their search.
 
-It drops the first word of each line that arrives meanwhile, and says ERROR with the rest; with `first` of the first
-such line only. With `busy=N` it answers so many times ERROR to each question, without having been deaf. With `anyway`
-it says ERROR before each move, and moves: nothing was missed. It takes the lowest free cell.
+    python deaf_engine.py HABIT...
+
+It drops the first word of each line that arrives in this time, and answers ERROR with the rest. Habits change this:
+`first`: only the first such line is misread. `busy=N`: no line is misread, but N times the engine answers a question
+with ERROR. `anyway`: no line is misread, and ERROR comes before each move. It takes the lowest free cell.
 """
 
 import os
@@ -54,16 +56,16 @@ class Engine:
         self.leave()
 
     def leave(self) -> None:
-        """It leaves its search, and what arrives meanwhile is heard in part."""
-        until = time.perf_counter() + DEAF_SECONDS
-        while (left := until - time.perf_counter()) > 0:
-            if not select.select([0], [], [], left)[0]:
+        """Misread the lines that arrive while the engine leaves its search."""
+        deadline = time.perf_counter() + DEAF_SECONDS
+        while (seconds := deadline - time.perf_counter()) > 0:
+            if not select.select([0], [], [], seconds)[0]:
                 break
             if not (data := os.read(0, 1 << 16)):
                 sys.exit(0)
             self.arrived += data
-        missed = 1 if "first" in HABITS else self.arrived.count(b"\n")
-        for _ in range(missed if b"\n" in self.arrived else 0):
+        complete_lines = self.arrived.count(b"\n")
+        for _ in range(min(complete_lines, 1) if "first" in HABITS else complete_lines):
             say(f"ERROR Unknown command: {self.line().partition(' ')[2]}".rstrip())
 
     def obey(self, line: str) -> None:

@@ -1,8 +1,8 @@
-"""A program that connects by itself, with our SDK or with grpc alone, and misbehaves on demand.
+"""A program that connects to a referee by itself, with our SDK or only with grpc, and has a bad habit.
 
     python dialler.py NOTES HABIT [PORT]
 
-Each process writes its process ID as a line into the file NOTES. PORT is one where it has no business.
+Each process writes its process ID as a line into the file NOTES. PORT is one to which it must not connect.
 """
 
 import contextlib
@@ -14,15 +14,15 @@ from typing import Any
 HABIT = sys.argv[2]
 
 
-def for_ever() -> None:
+def wait_for_ever() -> None:
     while True:
         signal.pause()
 
 
-with contextlib.suppress(PermissionError), open(sys.argv[1], "a") as notes:  # behind the lock nobody writes there
+with contextlib.suppress(PermissionError), open(sys.argv[1], "a") as notes:  # a sandboxed process cannot write
     notes.write(f"{os.getpid()}\n")
 if HABIT == "never dials":
-    for_ever()
+    wait_for_ever()
 if HABIT == "dies at once":
     sys.exit("no licence found")
 
@@ -50,26 +50,26 @@ def hello() -> bytes:
     return pb.PlayRequest(hello=pb.Hello(protocol=1)).SerializeToString()
 
 
-def tell(text: str) -> None:
+def write_stderr(text: str) -> None:
     os.write(2, f"{text}\n".encode())
 
 
 def try_forbidden_things() -> None:
-    """Tells what comes of them."""
+    """Connect to another port, and use the ticket a second time; write the outcomes to stderr."""
     try:
         socket.create_connection(("127.0.0.1", int(sys.argv[3])), 5)
-        tell("another port: allowed")
+        write_stderr("another port: allowed")
     except OSError as error:
-        tell(f"another port: {error.strerror}")
+        write_stderr(f"another port: {error.strerror}")
     try:
         next(raw_stream(iter([hello()]), os.environ["NOUGHTS_TICKET"]))
-        tell("its ticket again: allowed")
+        write_stderr("its ticket again: allowed")
     except grpc.RpcError as error:
-        tell(f"its ticket again: {error.code().name}")
+        write_stderr(f"its ticket again: {error.code().name}")
 
 
 class Lowest(Bot):
-    """Takes the lowest free cell."""
+    """Takes the lowest free cell, and has the habit at ply 2 or 3."""
 
     def choose(self, position: Any) -> int:
         if position.ply in (2, 3):
@@ -89,7 +89,7 @@ class Lowest(Bot):
 
 
 async def play_and_leave() -> None:
-    """Plays until the bot wants to leave, and lives on without a stream."""
+    """Play until the bot ends its stream, and then keep the process alive."""
     bot = Lowest()
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(run_async(bot))
@@ -98,7 +98,7 @@ async def play_and_leave() -> None:
 
 
 def send(message: bytes, times: int) -> None:
-    """Dials in without our SDK, and sends this as soon as the first game begins."""
+    """Connect without our SDK, and send this message `times` times for each frame of questions."""
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     requests.put(hello())
     with contextlib.suppress(grpc.RpcError):
@@ -107,7 +107,7 @@ def send(message: bytes, times: int) -> None:
             if response.HasField("turns"):
                 for _ in range(times):
                     requests.put(message)
-    for_ever()
+    wait_for_ever()
 
 
 match HABIT:

@@ -1,4 +1,7 @@
-"""A Gomocup engine that takes the lowest free cell, and has a bad habit: `python engine.py HABIT GROUND`."""
+"""A Gomocup engine that takes the lowest free cell, and has a bad habit: `python engine.py HABIT GROUND`.
+
+See habits.py for both arguments.
+"""
 
 import os
 import sys
@@ -24,7 +27,7 @@ class Board:
         self.taken.append(point)
 
     def set_up(self) -> None:
-        """The rows of BOARD; the stones with a 1 are its own."""
+        """Read the rows of BOARD up to DONE, and place their stones; those of owner 1 are the engine's."""
         while (row := sys.stdin.readline().strip()) != "DONE":
             point, _, owner = row.rpartition(",")
             self.place(point)

@@ -1,4 +1,4 @@
-"""Local tournaments with child players, and a look at what they leave behind."""
+"""Local tournaments with child players, and checks that no process of these players remains."""
 
 import os
 import shlex
@@ -31,8 +31,8 @@ QUICK = ChildSettings(start=10.0, silence=1.0, stop=0.2, heartbeat=0.2)
 _SLUG = "SELECT slug FROM tournaments"
 
 
-class Attentive:
-    """A launcher that keeps in mind whom it has started."""
+class RecordingLauncher:
+    """A launcher that adds the first process of each child that it starts to `sessions`."""
 
     def __init__(self, launcher: Launcher, sessions: list[int]) -> None:
         self._launcher = launcher
@@ -44,19 +44,19 @@ class Attentive:
         return child
 
     async def close(self) -> None:
-        """Its launcher closes by itself."""
+        """Do nothing: the launcher beneath is closed by its own context."""
 
 
 @dataclass
 class Field:
-    """A folder in which tournaments are played."""
+    """A folder in which child players play tournaments."""
 
     folder: Path
     locking: Locking = Locking.OFF
     games: list[ExportedGame] = field(default_factory=list)
     """The games of the last tournament, in slot order."""
     said: list[str] = field(default_factory=list)
-    """The notes of the last tournament, for people."""
+    """The lines that the last tournament printed for people."""
     sessions: list[int] = field(default_factory=list)
     """The first processes of all child players so far."""
 
@@ -67,7 +67,7 @@ class Field:
 
     @property
     def database(self) -> str:
-        # Beside the folder: players lie in it, and none may reach a database.
+        # Next to the folder: sandboxed players can read the folder, but must not reach a database.
         return f"sqlite:///{self.folder.with_suffix('.db')}"
 
     def player(self, habit: str, label: str = "bad") -> str:
@@ -88,7 +88,7 @@ class Field:
         messages: Path | None = None,
         gauntlet: bool = False,
     ) -> LocalOutcome:
-        """A round robin of these bots, or the first one against each of the others."""
+        """Play a round robin of these bots, or a gauntlet: the first one against each of the others."""
         self.games, self.said = [], []
 
         def export(played: Iterator[ExportedGame]) -> None:
@@ -112,54 +112,57 @@ class Field:
             messages=messages,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("noughts_server.local.run.launching", self._attentively)
+            patch.setattr("noughts_server.local.run.launching", self._recording_launcher)
             return await play_locally(
                 plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.said.append
             )
 
     @asynccontextmanager
-    async def _attentively(
+    async def _recording_launcher(
         self, locking: Locking, tell: Callable[[str], None], all_memory_bytes: int, *, at_once: bool
     ) -> AsyncIterator[Launcher]:
         async with launching(locking, tell, all_memory_bytes, at_once=at_once) as launcher:
-            yield Attentive(launcher, self.sessions)
+            yield RecordingLauncher(launcher, self.sessions)
 
     async def notes_of_games(self) -> list[dict[str, str]]:
         """Return the notes of each game of the only tournament, by the label of the side."""
         store = await Store.open(self.database)
         try:
             slug = await store.read(lambda connection: str(connection.exec_driver_sql(_SLUG).scalar()))
-            kept = [await store.read(partial(notes_of, slug=slug, ordinal=n)) for n in range(1, len(self.games) + 1)]
+            notes_by_game = [
+                await store.read(partial(notes_of, slug=slug, ordinal=n)) for n in range(1, len(self.games) + 1)
+            ]
         finally:
             await store.close()
         return [
             {(game.first, game.second)[side]: note for side, note in notes.items()}
-            for game, notes in zip(self.games, kept, strict=True)
+            for game, notes in zip(self.games, notes_by_game, strict=True)
         ]
 
     def lives(self) -> list[int]:
-        """The process IDs of all players so far."""
+        """Return the process IDs of all players so far."""
         return [int(line) for line in self.notes.read_text().split()] if self.notes.exists() else []
 
     def survivors(self) -> list[int]:
-        """Processes that are in the session of a player still, or name this folder's notes in their command."""
+        """Return the IDs of processes in the session of a player, or with this folder's notes in their command."""
         sessions, mark = set(self.sessions), os.fsencode(self.notes)
-        found = []
+        survivors = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             with suppress(ProcessLookupError, FileNotFoundError):
-                # What was killed may wait for a new parent to take notice.
+                # A killed process is a zombie until its new parent has waited for it.
                 is_zombie = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
                 is_player = mark in Path("/proc", name, "cmdline").read_bytes()
                 if (os.getsid(int(name)) in sessions or is_player) and not is_zombie:
-                    found.append(int(name))
-        return found
+                    survivors.append(int(name))
+        return survivors
 
 
-def endings(outcome: LocalOutcome) -> dict[str, int]:
+def terminations(outcome: LocalOutcome) -> dict[str, int]:
     """Count how games ended."""
     return outcome.terminations
 
 
 def losses(games: list[ExportedGame], label: str) -> int:
-    """The games that a label has lost."""
-    return sum((game.first, game.second)[game.result == "1-0"] == label for game in games if game.result != "1/2-1/2")
+    """Return the number of games that the bot with this label has lost."""
+    losers = [game.second if game.result == "1-0" else game.first for game in games if game.result != "1/2-1/2"]
+    return losers.count(label)

@@ -1,6 +1,6 @@
-"""An engine that speaks GTP and takes the lowest free point, in its own order: `python gtp_engine.py HABIT[+HABIT...]`.
+"""A GTP engine that takes the first free point, row by row from the lowest: `python gtp_engine.py HABIT[+HABIT...]`.
 
-It knows numbers of commands only with the habit `numbers` (it repeats them) or `swallows` (it does not).
+It accepts numbers of commands only with the habit `numbers` (it repeats them) or `swallows` (it does not).
 """
 
 import sys
@@ -8,26 +8,26 @@ import time
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 HABITS = set(sys.argv[1].split("+"))
-size, asked = 19, 0
+size, genmoves = 19, 0
 number = ""
 board: dict[str, str] = {}
 
 
 def answer(text: str, mark: str = "=") -> None:
-    told = f"{mark}{number if 'numbers' in HABITS else ''} {text}\n"
+    text_out = f"{mark}{number if 'numbers' in HABITS else ''} {text}\n"
     if "next-line" in HABITS and text:
-        told = told.replace(" ", "\n", 1)
+        text_out = text_out.replace(" ", "\n", 1)
     if "noise" in HABITS:
-        told = f"loading weights\n\ninfo depth 3 = 4\n\n{told}"
+        text_out = f"loading weights\n\ninfo depth 3 = 4\n\n{text_out}"
     if "late-noise" in HABITS:
-        told = f"{told}info time 5\n"
+        text_out = f"{text_out}info time 5\n"
     if "unended" not in HABITS:
-        told += "\n"
+        text_out += "\n"
     if "blanks" in HABITS:
-        told = f"\n \n{told}\n\n"
+        text_out = f"\n \n{text_out}\n\n"
     if "twice" in HABITS:
-        told *= 2
-    sys.stdout.write(told.replace("\n", "\r\n") if "cr" in HABITS else told)
+        text_out *= 2
+    sys.stdout.write(text_out.replace("\n", "\r\n") if "cr" in HABITS else text_out)
     sys.stdout.flush()
 
 
@@ -51,7 +51,7 @@ for line in sys.stdin:
             board[words[1]] = words[0]
             answer("")
     elif name == "genmove":
-        asked += 1
+        genmoves += 1
         free = [f"{LETTERS[c]}{r}" for r in range(1, size + 1) for c in range(size) if f"{LETTERS[c]}{r}" not in board]
         if "slow" in HABITS:
             time.sleep(0.1)
@@ -59,14 +59,14 @@ for line in sys.stdin:
             answer("pass")
         elif "resign" in HABITS:
             answer("resign")
-        elif "crash" in HABITS and asked > 1:
+        elif "crash" in HABITS and genmoves > 1:
             sys.exit(3)
-        elif "refuses" in HABITS and asked % 2 == 0:
+        elif "refuses" in HABITS and genmoves % 2 == 0:
             answer("cannot think", "?")
         else:
             board[free[0]] = words[0]
             sys.stderr.write("thinking\n")
-            answer("nowhere" if "garbles" in HABITS and asked % 2 == 0 else free[0].lower())
+            answer("nowhere" if "garbles" in HABITS and genmoves % 2 == 0 else free[0].lower())
     elif name == "lz-genmove_analyze":
         free = [f"{LETTERS[c]}{r}" for r in range(1, size + 1) for c in range(size) if f"{LETTERS[c]}{r}" not in board]
         board[free[0]] = words[0]

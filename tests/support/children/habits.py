@@ -1,7 +1,7 @@
-"""Bad habits of bots in Python, whatever form they come in: as a program, as a plugin, as a Gomocup engine.
+"""Bad habits of bots in Python, which are programs, plugins or Gomocup engines.
 
-A process has one of them, and misbehaves with its second move of each game. After a forbidden action it plays on if
-it was refused, and resigns otherwise: its games then show that the sandbox has no effect.
+A process has one habit, and misbehaves with its second move of each game. If a forbidden action is refused, it
+continues to play; else it resigns, so that its games show that the sandbox had no effect.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ from typing import NoReturn
 HOG_BYTES = 2048 * 1024 * 1024
 MOST_FORKS = 200
 LINE_BYTES = 50_000_000
-BREATH = 0.002
-"""Seconds between hundreds of lines without end: the cores are others', too."""
-_said: list[str] = []
-"""Words that are printed only once."""
+PAUSE_SECONDS = 0.002
+"""Seconds between blocks of lines of an endless output, which leave other processes some time of the cores."""
+_printed_habits: list[str] = []
+"""Habits whose output has been printed; it is printed only once."""
 
 
 class Allowed(Exception):
@@ -34,7 +34,7 @@ def wait_for_ever() -> NoReturn:
 
 
 def wait_for_the_end() -> NoReturn:
-    """Until the referee closes the pipe."""
+    """Wait until the referee closes the pipe, and exit."""
     while os.read(0, 1 << 16):
         pass
     os._exit(0)
@@ -93,9 +93,9 @@ def misbehave(habit: str, ground: str) -> None:
         case "endless output":
             while True:
                 write(b"MESSAGE once more\n" * 500)
-                time.sleep(BREATH)
-        case "50 MB" if not _said:
-            _said.append(habit)
+                time.sleep(PAUSE_SECONDS)
+        case "50 MB" if not _printed_habits:
+            _printed_habits.append(habit)
             write(b"MESSAGE " + bytes(LINE_BYTES) + b"\n")
         case "memory":
             with contextlib.suppress(MemoryError):

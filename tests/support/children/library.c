@@ -1,5 +1,5 @@
-/* Takes the lowest free cell, and misbehaves with its second move of each game: compiled once for each HABIT, a text,
- * with a GROUND, "FOLDER:PORT", where it tries what it must not. What it is not refused it owns up to: it resigns. */
+/* Takes the lowest free cell, and misbehaves with its second move of each game. It is compiled once for each HABIT (a
+ * text). GROUND is "FOLDER:PORT", where it tries forbidden actions. If an action is not refused, it resigns. */
 #define _GNU_SOURCE
 #include "noughts_bot.h"
 
@@ -14,7 +14,7 @@
 
 #define HOG_BYTES (2048L * 1024 * 1024)
 #define LINE_BYTES 50000000L
-#define BREATH_MICROSECONDS 2000 /* between thousands of lines without end: the cores are others', too */
+#define BREATH_MICROSECONDS 2000 /* between blocks of lines of an endless output, for other processes */
 
 static int has(const char *habit) { return strcmp(HABIT, habit) == 0; }
 
@@ -29,11 +29,11 @@ static void *leave(void *unused) {
     _exit(0);
 }
 
-/* Whether what must be refused was allowed. */
-static int tried(void) {
+/* Try the forbidden action of the habit; return whether it was allowed. */
+static int forbidden_action_is_allowed(void) {
     const char *port = strrchr(GROUND, ':');
     if (has("memory")) {
-        static char *volatile hog; /* or the compiler leaves it all out */
+        static char *volatile hog; /* volatile, because else the compiler removes the allocation */
         hog = (char *)malloc(HOG_BYTES);
         if (hog)
             memset(hog, 1, HOG_BYTES);
@@ -108,7 +108,7 @@ static int32_t play(void *bot, const noughts_turn *turn) {
     noughts_free(turn, free_cells);
     if (turn->ply / 2 == 1) {
         misbehave();
-        if (tried())
+        if (forbidden_action_is_allowed())
             return NOUGHTS_RESIGN;
         if (has("off the board"))
             return 1000000;
@@ -116,7 +116,7 @@ static int32_t play(void *bot, const noughts_turn *turn) {
             return (int32_t)turn->moves[0];
     }
     if (turn->ply / 2 > 1 && has("leave after a move"))
-        wait_for_ever(); /* it is about to end */
+        wait_for_ever(); /* until `leave` ends the process */
     return (int32_t)free_cells[0];
 }
 

@@ -1,4 +1,7 @@
-"""A program for `lines:` that takes the lowest free cell, and has a bad habit: `python liner.py HABIT GROUND`."""
+"""A program for `lines:` that takes the lowest free cell, and has a bad habit: `python liner.py HABIT GROUND`.
+
+See habits.py for both arguments.
+"""
 
 import os
 import sys
@@ -15,8 +18,8 @@ def answer(moves: list[int]) -> str:
             habits.misbehave(HABIT, GROUND)
         except habits.Allowed:
             return "resign that was allowed"
-        wrong = {"no answer": "my move is h8", "off the board": "1000000", "occupied": str(moves[0])} if moves else {}
-        return wrong.get(HABIT, cell)
+        wrong_answers = {"no answer": "my move is h8", "off the board": "1000000", "occupied": str(moves[0])}
+        return wrong_answers.get(HABIT, cell)
     return cell
 
 

@@ -1,5 +1,5 @@
-/* Takes the lowest free cell, and misbehaves with its second move of each game: compiled once for each HABIT, a text, as a
- * module of WebAssembly without any library. What it is not refused it owns up to: it resigns. */
+/* Takes the lowest free cell, and misbehaves with its second move of each game. It is compiled once for each HABIT (a
+ * text), as a module of WebAssembly without any library. If a forbidden action is not refused, it resigns. */
 #include "noughts_bot.h"
 
 #define IMPORTED(module, name) __attribute__((import_module(module), import_name(name)))

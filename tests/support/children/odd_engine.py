@@ -1,6 +1,6 @@
-"""An engine that takes the lowest free cell, and behaves as its arguments say: `python odd_engine.py HABIT...`.
+"""A Gomocup engine that takes the lowest free cell, and behaves as its arguments say: `python odd_engine.py HABIT...`.
 
-Some habits take a value, as in `crash-at=2` (the second move) and `log=FILE` (the commands, as they come).
+Some habits have a value, as in `at=2` (misbehave only at the second move) and `log=FILE` (write all commands there).
 """
 
 import os
@@ -57,8 +57,8 @@ class Engine:
 
     def move(self) -> None:
         self.moves += 1
-        at = self.moves if "at" not in HABITS else int(HABITS["at"]) == self.moves
-        if at:
+        misbehaves_now = "at" not in HABITS or int(HABITS["at"]) == self.moves
+        if misbehaves_now:
             self.misbehave()
         if "grumble" in HABITS:
             say("ERROR Unknown command: TIME_LEFT")
@@ -76,7 +76,7 @@ class Engine:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))
             say(f"DEBUG {time.monotonic() - began}")
-        # With a row of four and a gap before it, it wins as it thinks, whatever the rule.
+        # In the position of the test, (6,7) completes a row, which wins only if the rule of the variant is ignored.
         if "ignore-rule" in HABITS and (5, 7) in self.taken and (6, 7) not in self.taken:
             self.taken.add((6, 7))
             say("6,7")
@@ -89,12 +89,12 @@ class Engine:
                         say(f"SUGGEST {column},{row}")
                         log(sys.stdin.buffer.readline().decode().strip())
                     say(SPELLINGS.get(HABITS.get("spells", ""), "{},{}").format(column, row))
-                    if at and "leave" in HABITS:
+                    if misbehaves_now and "leave" in HABITS:
                         sys.exit(0)
                     return
 
     def choose(self) -> None:
-        """Answer SWAP2BOARD. With `wants-colours` or `wants-points`, rows of the other form are no stones."""
+        """Answer SWAP2BOARD. With `wants-colours` or `wants-points`, the engine cannot read rows of the other form."""
         rows = list(iter(lambda: sys.stdin.buffer.readline().decode().strip(), "DONE"))
         commas = 2 if "wants-colours" in HABITS else 1
         habit = HABITS.get("wants-colours", HABITS.get("wants-points"))

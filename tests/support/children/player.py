@@ -1,8 +1,9 @@
-"""A player without our SDK: protobuf and two pipes. It takes the lowest free cell, and misbehaves on demand.
+"""A player that uses protobuf and two pipes instead of our SDK. It takes the lowest free cell, and has a bad habit.
 
     python player.py NOTES HABIT [GROUND [json]]
 
-With `json` its frames are JSON, one a line. Each process writes its process ID as a line into the file NOTES.
+See habits.py for HABIT and GROUND. With `json`, each frame is a line of JSON. Each process writes its process ID as a
+line into the file NOTES.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from noughts_proto.v1 import play_pb2 as pb
 
 JSON = sys.argv[4:] == ["json"]
 BAD_PLIES = {2, 3}
-"""It misbehaves at a question of one of these: each game once, whichever side it has."""
+"""Plies of questions at which it misbehaves: one of them in each game, whichever side it has."""
 
 
 def read(size: int) -> bytes:
@@ -51,13 +52,13 @@ def receive() -> pb.PlayResponse:
 
 
 def lives() -> int:
-    """Return how many players have been started with these notes."""
+    """Return the number of processes that have been started with these notes."""
     with open(sys.argv[1]) as file:
         return len(file.readlines())
 
 
 def misbehave(habit: str, ground: str) -> int | None:
-    """Act instead of answering; return a cell if the action is one. Raises Allowed."""
+    """Do what the habit says; return a wrong cell as the answer, or None for a right answer. Raises Allowed."""
     match habit:
         case "crash once" | "other variants later" if lives() == 1:
             os._exit(3)
@@ -103,7 +104,7 @@ def misbehave(habit: str, ground: str) -> int | None:
 
 
 def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str, ground: str) -> pb.PlayRequest:
-    """The reply to a frame."""
+    """Return the reply to a frame; `games` are the moves of all games so far."""
     reply = pb.PlayRequest(done_through=frame.frame)
     if frame.heartbeat.id:
         reply.heartbeat.id = frame.heartbeat.id
@@ -132,7 +133,7 @@ def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str, ground: s
 
 def main() -> None:
     notes, habit, *ground = sys.argv[1:4]
-    # Behind the lock nobody writes there.
+    # A sandboxed process cannot write.
     with contextlib.suppress(PermissionError), open(notes, "a") as file:
         file.write(f"{os.getpid()}\n")
     habits.begin(habit)

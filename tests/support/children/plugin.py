@@ -1,4 +1,7 @@
-"""A plugin that takes the lowest free cell, and has a bad habit: `py{habit=...,ground=...}:plugin.py:Misbehaving`."""
+"""A plugin that takes the lowest free cell, and has a bad habit: `py{habit=...,ground=...}:plugin.py:Misbehaving`.
+
+See habits.py for both options.
+"""
 
 import os
 import threading

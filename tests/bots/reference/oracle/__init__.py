@@ -1,4 +1,4 @@
-"""The players of the seed articles, transcribed a second time and for one purpose: to be compared with the bots.
+"""The players of the seed articles, transcribed a second time to be compared with the bots.
 
 Nothing here shares code with the bots. Each module follows the printed program of its article line by line, with
 the article's own names and loops, on a 3x3 board only; `fives`, whose article prints none, follows its text, on any

@@ -9,11 +9,11 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class Evaluation(NamedTuple):
-    """A player's view of a board: the cells it draws its move from, their chances, and its scores.
+    """A player's view of a board: the cells among which it chooses at random, their chances, and its scores.
 
-    `weights` are in proportion to the chances of `candidates`; a fair lot has the weight 1 everywhere, a player
-    that takes the first best cell has one candidate. `scores` gives every free cell its score in the article's
-    own scale, as the player who is to move sees it; it is empty where the article has no scores.
+    `weights` are in proportion to the chances of `candidates`. A player that takes the first best cell has one
+    candidate. `scores` gives every free cell its score in the article's own scale, as the player to move sees it;
+    it is empty if the article has no scores.
     """
 
     candidates: tuple[int, ...]
@@ -22,7 +22,7 @@ class Evaluation(NamedTuple):
 
 
 def check_question(board: str, me: str, columns: int = 3, rows: int = 3) -> None:
-    """Refuse what no article could be asked, so that a slip in a test is not taken for an answer."""
+    """Raise ValueError for an invalid board or mark, so that a mistake in a test is not taken for an answer."""
     if len(board) != columns * rows or set(board) - set(".XO"):
         raise ValueError(f"not a {columns}x{rows} board: {board!r}")
     if me not in ("X", "O"):
@@ -47,12 +47,12 @@ def has_line(board: str, mark: str) -> bool:
     return any(all(board[cell] == mark for cell in line) for line in LINES)
 
 
-def fair_lot(cells: tuple[int, ...], scores: dict[int, int] | None = None) -> Evaluation:
+def equal_chances(cells: tuple[int, ...], scores: dict[int, int] | None = None) -> Evaluation:
     return Evaluation(cells, (1,) * len(cells), scores or {})
 
 
 def every_question() -> Iterator[tuple[str, str]]:
-    """Every board of the 3^9 that has a free cell, with either mark to move: 2 x (19683 - 512) questions."""
+    """Yield every board of the 3^9 that has a free cell, with either mark to move: 2 x (19683 - 512) questions."""
     for marks in product(".XO", repeat=9):
         if "." in marks:
             for me in "XO":
@@ -60,7 +60,7 @@ def every_question() -> Iterator[tuple[str, str]]:
 
 
 def reachable_questions() -> Iterator[tuple[str, str]]:
-    """The 4520 boards a game that X begins can come to while it is not over, each with the mark that is to move.
+    """Yield the 4520 boards that a game that X begins can reach before its end, each with the mark to move.
 
     Together with the 958 boards at which such a game has ended these are the 5478 known positions of 3x3.
     """

@@ -7,7 +7,7 @@ lie on a common line have to be used once each: the groups then ask the same que
 they are given to cells (`test_oracle.py` goes through all ways), and with the cells 0 to 7 a and k give b.
 """
 
-from .boards import LINES, Evaluation, check_question, fair_lot, free_cells
+from .boards import LINES, Evaluation, check_question, equal_chances, free_cells
 
 # The values of k as printed, group by group. Group a asks about x[a]; the last one starts from cell 7.
 PRINTED_K = ((2, 1, 6, 3, 8, 4), (0, 7, 4), (4, 6, 8, 5), (0, 5, 4), (0, 3, 1, 2), (2,), (8, 7), (6,))
@@ -38,18 +38,18 @@ def low_level(board: str) -> Evaluation:
     The upper bound of `Next` is exclusive, so cell 8 never comes up. With cell 8 alone left the loop would run
     for ever; a bot has to move, and takes it.
     """
-    return fair_lot(tuple(r for r in free_cells(board) if r < 8) or (8,))
+    return equal_chances(tuple(r for r in free_cells(board) if r < 8) or (8,))
 
 
 def dif_level(board: str, x: list[int]) -> Evaluation:
     if x[4] == 0:
-        return fair_lot((4,))
+        return equal_chances((4,))
     k = check(x, 2)
     if k != -1:
-        return fair_lot((k,))
+        return equal_chances((k,))
     k = check(x, 1)
     if k != -1:
-        return fair_lot((k,))
+        return equal_chances((k,))
     return low_level(board)
 
 

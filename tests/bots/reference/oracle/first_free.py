@@ -1,6 +1,6 @@
 """003, Windows Forms, step 6: a loop over all cells from the first on, left at the first empty one."""
 
-from .boards import Evaluation, check_question, fair_lot
+from .boards import Evaluation, check_question, equal_chances
 
 
 def consider(board: str, me: str) -> Evaluation:
@@ -8,4 +8,4 @@ def consider(board: str, me: str) -> Evaluation:
     for cell in range(9):
         if board[cell] == ".":
             break
-    return fair_lot((cell,))
+    return equal_chances((cell,))

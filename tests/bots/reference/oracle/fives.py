@@ -5,7 +5,7 @@ many of each there are. What it calls a window of two, three or four has no mark
 The board may have any size here; it is kept as rows of those numbers.
 """
 
-from .boards import Evaluation, check_question, fair_lot
+from .boards import Evaluation, check_question, equal_chances
 
 EMPTY, NOUGHT, CROSS = 0, 1, 6
 
@@ -83,6 +83,6 @@ def consider(board: str, me: str, columns: int = 3, rows: int = 3, k: int = 3) -
         if field[cell // columns][cell % columns] == EMPTY
     }
     if set(board) == {"."}:
-        return fair_lot(first_move(rows, columns), scores)
+        return equal_chances(first_move(rows, columns), scores)
     highest = max(scores.values())
-    return fair_lot(tuple(cell for cell in scores if scores[cell] == highest), scores)
+    return equal_chances(tuple(cell for cell in scores if scores[cell] == highest), scores)

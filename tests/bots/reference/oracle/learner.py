@@ -4,7 +4,7 @@ Written without the bot's arithmetic: boards are strings, what is known of a mov
 list of the results that counted.
 """
 
-from .boards import Evaluation, check_question, fair_lot, free_cells, has_line, other, put
+from .boards import Evaluation, check_question, equal_chances, free_cells, has_line, other, put
 
 WON, OPEN, LOST = "won", "open", "lost"
 
@@ -49,4 +49,4 @@ class Learner:
         assert board.count(me) - board.count(other(me)) == (-1 if me == "O" else 0), "not a position of a game"
         scores = {cell: self.rating(board, cell) for cell in free_cells(board)}
         best = max(scores.values())
-        return fair_lot(tuple(cell for cell in scores if scores[cell] == best), scores)
+        return equal_chances(tuple(cell for cell in scores if scores[cell] == best), scores)

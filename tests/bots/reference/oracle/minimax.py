@@ -7,7 +7,7 @@ move; a bot has to move, so this module uses the loop of 002, and 003's tests be
 below it. On every board of a game that is not over, both are equal.
 """
 
-from .boards import Evaluation, check_question, fair_lot, free_cells, has_line, other, put
+from .boards import Evaluation, check_question, equal_chances, free_cells, has_line, other, put
 
 # Both functions depend on their arguments alone (the boards they write to are put back as they were), so that a
 # remembered value is the value. In 001 the depth is one of the arguments.
@@ -130,4 +130,4 @@ def consider(board: str, me: str, faster: bool = False, depth: int = NO_HORIZON)
         if move_val > best_val:
             best_move = cell
             best_val = move_val
-    return fair_lot((best_move,), scores)
+    return equal_chances((best_move,), scores)

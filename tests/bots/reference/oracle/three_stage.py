@@ -7,7 +7,7 @@ The page's `check_2_user` guards two of its three questions with `exit_flag` but
 page can put a second mark into cell 1. By then the game is over, and the first mark is the move.
 """
 
-from .boards import EMPTY, Evaluation, check_question, fair_lot, other
+from .boards import EMPTY, Evaluation, check_question, equal_chances, other
 
 WIN_USER_ARRAY = ("123", "456", "789", "147", "258", "369", "159", "357")
 
@@ -56,4 +56,4 @@ def consider(board: str, me: str) -> Evaluation:
                 cell = str(i)
                 break
     assert cell is not None
-    return fair_lot((int(cell) - 1,))
+    return equal_chances((int(cell) - 1,))

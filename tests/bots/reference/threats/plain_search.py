@@ -25,9 +25,9 @@ class PlainNegamax:
 
     def value(self, own: int, other: int) -> int:
         """Return the value of a position without a complete line."""
-        known = self._known.get((own, other))
-        if known is not None:
-            return known
+        remembered = self._known.get((own, other))
+        if remembered is not None:
+            return remembered
         best = None
         for cell in self.variant.free_cells(own | other):
             value = self.after(own, other, cell)

@@ -18,12 +18,12 @@ TIC_TAC_TOE = parse_variant("tictactoe")
 
 
 def move_of(bot: ThreatsBot | Random, position: Position) -> int:
-    chosen = bot.choose(position)
-    assert isinstance(chosen, int | Move)
-    return chosen.cell if isinstance(chosen, Move) else chosen
+    move = bot.choose(position)
+    assert isinstance(move, int | Move)
+    return move.cell if isinstance(move, Move) else move
 
 
-def on_gomoku(**rows: str) -> Position:
+def gomoku_position(**rows: str) -> Position:
     """Return a 15x15 position with X to move: `r7` is row 7; rows that are not given are empty."""
     lines = [rows.get(f"r{row}", "").ljust(15, ".") for row in range(15)]
     return Position.parse(GOMOKU, "/".join(lines) + " X")
@@ -37,36 +37,41 @@ def cell(row: int, column: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "what, position, cells, score",
+    "description, position, cells, score",
     [
-        ("wins at once", on_gomoku(r7="..XXXX.....OOOO"), {cell(7, 1), cell(7, 6)}, 999_999),
-        ("stops a four", on_gomoku(r7="..XOOOO....", r9="..XX"), {cell(7, 7)}, None),
-        ("makes an open four", on_gomoku(r7="....XXX......", r9="...OO.O"), {cell(7, 3), cell(7, 7)}, 999_997),
+        ("wins at once", gomoku_position(r7="..XXXX.....OOOO"), {cell(7, 1), cell(7, 6)}, 999_999),
+        ("stops a four", gomoku_position(r7="..XOOOO....", r9="..XX"), {cell(7, 7)}, None),
+        ("makes an open four", gomoku_position(r7="....XXX......", r9="...OO.O"), {cell(7, 3), cell(7, 7)}, 999_997),
         (
             "makes two fours at once",
-            on_gomoku(r3="OXXX", r4="....X", r5="....X", r6="....X", r7="....O"),
+            gomoku_position(r3="OXXX", r4="....X", r5="....X", r6="....X", r7="....O"),
             {cell(3, 4)},
             999_997,
         ),
-        ("stops an open three", on_gomoku(r7="....OOO......", r9="..X.X"), {cell(7, n) for n in (2, 3, 7, 8)}, None),
-        ("four and three", on_gomoku(r7=".OXXX", r8=".....X", r9=".....X", r13="O..O..O"), {cell(7, 5)}, 999_995),
+        (
+            "stops an open three",
+            gomoku_position(r7="....OOO......", r9="..X.X"),
+            {cell(7, n) for n in (2, 3, 7, 8)},
+            None,
+        ),
+        ("four and three", gomoku_position(r7=".OXXX", r8=".....X", r9=".....X", r13="O..O..O"), {cell(7, 5)}, 999_995),
         (
             "three and three",
-            on_gomoku(r5="......X", r6="......X", r7="....XX.", r13="O..O..O", r0="O"),
+            gomoku_position(r5="......X", r6="......X", r7="....XX.", r13="O..O..O", r0="O"),
             {cell(7, 6)},
             999_995,
         ),
     ],
 )
-def test_tactics_with_known_answers(what: str, position: Position, cells: set[int], score: int | None) -> None:
+def test_tactics_with_known_answers(description: str, position: Position, cells: set[int], score: int | None) -> None:
     evaluation = ThreatsBot().consider(position)
-    assert set(evaluation.candidates) <= cells, what
+    assert set(evaluation.candidates) <= cells, description
     if score is not None:
         assert {evaluation.scores[candidate] for candidate in evaluation.candidates} == {score}
 
 
 def test_in_a_lost_position_the_bot_delays_the_loss_and_scores_it() -> None:
-    evaluation = ThreatsBot().consider(on_gomoku(r7=".....OOOO......", r9="..X.X.X.X"))
+    evaluation = ThreatsBot().consider(gomoku_position(r7=".....OOOO......", r9="..X.X.X.X"))
     (candidate,) = evaluation.candidates
     assert candidate in (cell(7, 4), cell(7, 9))
     assert evaluation.scores == {candidate: -999_998}
@@ -106,10 +111,10 @@ def play(variant: Variant, players: tuple[ThreatsBot | Random, ThreatsBot | Rand
     while position.free:
         mover = position.side
         position.seed = 2 * seed + mover
-        chosen = move_of(players[mover], position)
-        assert chosen in position.free
-        position.play(chosen)
-        if variant.completes(position.opponent, chosen):
+        cell = move_of(players[mover], position)
+        assert cell in position.free
+        position.play(cell)
+        if variant.completes(position.opponent, cell):
             return mover
     return None
 
@@ -119,10 +124,10 @@ BOARDS = ("mnk:1,1,1", "mnk:1,5,3", "mnk:5,1,2", "mnk:7,6,4", "mnk:12,3,8", "mnk
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_threats_plays_every_board_and_does_not_lose_to_random(name: str) -> None:
-    variant, bot, chance = parse_variant(name), ThreatsBot(nodes=100), Random()
-    assert play(variant, (bot, chance), seed=1) in (0, None)
+    variant, bot, random_bot = parse_variant(name), ThreatsBot(nodes=100), Random()
+    assert play(variant, (bot, random_bot), seed=1) in (0, None)
     if name != "mnk:1,1,1":
-        assert play(variant, (chance, bot), seed=2) in (1, None)
+        assert play(variant, (random_bot, bot), seed=2) in (1, None)
 
 
 @pytest.mark.long
@@ -157,10 +162,10 @@ def lines_of_a_cube(edge: int) -> tuple[int, ...]:
 def test_threats_plays_qubic() -> None:
     qubic = replace(parse_variant("mnk:4,16,4"), name="qubic", lines=lines_of_a_cube(4))
     assert len(qubic.lines) == 76
-    bot, chance = ThreatsBot(nodes=200), Random()
+    bot, random_bot = ThreatsBot(nodes=200), Random()
     bot.require(qubic)
-    assert play(qubic, (bot, chance), seed=1) == 0
-    assert play(qubic, (chance, bot), seed=1) == 1
+    assert play(qubic, (bot, random_bot), seed=1) == 0
+    assert play(qubic, (random_bot, bot), seed=1) == 1
 
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe3d:5"])
@@ -188,12 +193,12 @@ def test_without_a_clock_answers_depend_on_the_position_alone() -> None:
     positions = [Position.after(GOMOKU, [112, 98, *range(40, 40 + count)]) for count in range(0, 12, 3)]
     bot = ThreatsBot(nodes=500)
     forwards = [bot.consider(position) for position in positions]
-    timed = ThreatsBot(nodes=500, clock=lambda: 0.0)
+    position_with_clock = ThreatsBot(nodes=500, clock=lambda: 0.0)
     for position in positions:
         in_time = position.copy()
         in_time.own_clock_us = 1_000_000
-        timed.consider(in_time)
-    backwards = [timed.consider(position) for position in reversed(positions)]
+        position_with_clock.consider(in_time)
+    backwards = [position_with_clock.consider(position) for position in reversed(positions)]
     assert forwards == backwards[::-1]
 
 
@@ -220,9 +225,9 @@ class Ticking:
         return self.now
 
 
-def timed(variant: Variant, moves: list[int], left: float) -> Position:
+def position_with_clock(variant: Variant, moves: list[int], seconds_left: float) -> Position:
     position = Position.after(variant, moves)
-    position.own_clock_us = round(left * 1e6)
+    position.own_clock_us = round(seconds_left * 1e6)
     return position
 
 
@@ -231,14 +236,18 @@ def game(number: int, time: TimeLimits) -> GameInfo:
 
 
 def thinking_time(
-    left: float, time: TimeLimits, *, step: float = 0.001, prepare: Callable[[ThreatsBot], None] = lambda bot: None
+    seconds_left: float,
+    time: TimeLimits,
+    *,
+    step: float = 0.001,
+    prepare: Callable[[ThreatsBot], None] = lambda bot: None,
 ) -> float:
     """Return how long the bot thinks about a position in which only its clock ends its thinking."""
     clock = Ticking(step)
     bot = ThreatsBot(clock=clock)
     bot.start(game(1, time))
     prepare(bot)
-    bot.choose(timed(GOMOKU, [112, 98, 97], left))
+    bot.choose(position_with_clock(GOMOKU, [112, 98, 97], seconds_left))
     return clock.now
 
 
@@ -249,20 +258,20 @@ def test_threats_uses_most_of_the_move_limit_and_never_more() -> None:
 
 def test_base_time_lasts_for_the_game() -> None:
     limits = TimeLimits(bank=60.0, increment=0.5)
-    left = 60.0
+    seconds_left = 60.0
     for _ in range(60):
-        used = thinking_time(left, limits, step=0.02)
-        assert 0.2 < used < left
-        left += 0.5 - used
+        used = thinking_time(seconds_left, limits, step=0.02)
+        assert 0.2 < used < seconds_left
+        seconds_left += 0.5 - used
     assert thinking_time(0.3, limits) < 0.3
 
 
 def test_base_time_without_increment_is_never_used_up() -> None:
-    left = 1.0
+    seconds_left = 1.0
     for _ in range(100):
-        used = thinking_time(left, TimeLimits(bank=1.0))
-        assert used < left
-        left -= used
+        used = thinking_time(seconds_left, TimeLimits(bank=1.0))
+        assert used < seconds_left
+        seconds_left -= used
 
 
 def test_games_that_are_asked_together_share_the_time() -> None:
@@ -275,11 +284,11 @@ def test_games_that_are_asked_together_share_the_time() -> None:
     assert thinking_time(1.0, TimeLimits(move=1.0), prepare=among_four) < 0.25
 
 
-@pytest.mark.parametrize("left", [0.000001, 0.001, 0.005])
-def test_without_time_threats_still_wins_and_blocks(left: float) -> None:
+@pytest.mark.parametrize("seconds_left", [0.000001, 0.001, 0.005])
+def test_without_time_threats_still_wins_and_blocks(seconds_left: float) -> None:
     for text, expected in (("XX.OO.... X", 2), ("X..OO.X.. X", 5)):
         position = Position.parse(TIC_TAC_TOE, text)
-        position.own_clock_us = max(1, round(left * 1e6))
+        position.own_clock_us = max(1, round(seconds_left * 1e6))
         clock = Ticking(0.01)
         assert move_of(ThreatsBot(clock=clock), position) == expected
         assert clock.looks < 10
@@ -287,7 +296,7 @@ def test_without_time_threats_still_wins_and_blocks(left: float) -> None:
 
 def test_a_forced_move_takes_little_time() -> None:
     clock = Ticking(0.001)
-    position = on_gomoku(r7="..XOOOO....", r9="..XX")
+    position = gomoku_position(r7="..XOOOO....", r9="..XX")
     position.own_clock_us = 60_000_000
     assert move_of(ThreatsBot(clock=clock), position) == cell(7, 7)
     assert clock.looks < 10
@@ -296,14 +305,14 @@ def test_a_forced_move_takes_little_time() -> None:
 def test_a_proven_result_ends_the_thinking() -> None:
     clock = Ticking(0.0001)
     bot = ThreatsBot(clock=clock)
-    bot.choose(timed(TIC_TAC_TOE, [4, 1], 3600.0))
+    bot.choose(position_with_clock(TIC_TAC_TOE, [4, 1], 3600.0))
     assert clock.now < 10
 
 
 def test_a_hurried_answer_is_not_reused_with_more_time() -> None:
     bot = ThreatsBot(clock=Ticking(0.001))
-    hurried = bot.consider(timed(GOMOKU, [112, 98, 97], 0.001))
-    at_leisure = bot.consider(timed(GOMOKU, [112, 98, 97], 1.0))
+    hurried = bot.consider(position_with_clock(GOMOKU, [112, 98, 97], 0.001))
+    at_leisure = bot.consider(position_with_clock(GOMOKU, [112, 98, 97], 1.0))
     assert len(at_leisure.scores) > len(hurried.scores)
 
 
@@ -313,4 +322,6 @@ def test_remembered_answers_belong_to_their_variant() -> None:
     both = ThreatsBot(nodes=3000, clock=lambda: 0.0)
     for variant in (square, row, square, row):
         alone = ThreatsBot(nodes=3000, clock=lambda: 0.0)
-        assert both.consider(timed(variant, [4], 1.0)) == alone.consider(timed(variant, [4], 1.0)), variant.name
+        assert both.consider(position_with_clock(variant, [4], 1.0)) == alone.consider(
+            position_with_clock(variant, [4], 1.0)
+        ), variant.name

@@ -13,7 +13,7 @@ NAMES = ("gomoku:exact", "renju", "caro", "caro:exact", "renju:20")
 @pytest.mark.parametrize("name", NAMES)
 def test_winning_cells_are_those_of_the_rules(name: str) -> None:
     variant = parse_variant(name)
-    board, found = RuledBoard(variant), 0
+    board, count = RuledBoard(variant), 0
     for dense, _ in positions(60, seed=11, edge=variant.columns):
         own, other = (
             sum(1 << row * variant.columns + column for column, row in stones) for stones in (dense.own, dense.other)
@@ -27,8 +27,8 @@ def test_winning_cells_are_those_of_the_rules(name: str) -> None:
             }
             winning = set(members(board.winning_cells(board.stones(own, side), board.stones(other, 1 - side))))
             assert winning == expected
-            found += len(winning)
-    assert found > 50
+            count += len(winning)
+    assert count > 50
 
 
 def test_moves_that_renju_forbids_are_illegal_only_for_black() -> None:

@@ -22,14 +22,14 @@ def full_value(board: Board, own: int, other: int) -> int:
 
 def random_positions(variant: Variant, most_free: int, count: int) -> list[tuple[int, int]]:
     """Return random positions without a complete line and with at most `most_free` free cells."""
-    chance = random.Random(variant.name)
-    found: list[tuple[int, int]] = []
-    while len(found) < count:
-        cells = chance.sample(range(variant.cells), variant.cells - chance.randint(1, most_free))
+    rng = random.Random(variant.name)
+    positions: list[tuple[int, int]] = []
+    while len(positions) < count:
+        cells = rng.sample(range(variant.cells), variant.cells - rng.randint(1, most_free))
         own, other = sum(1 << cell for cell in cells[::2]), sum(1 << cell for cell in cells[1::2])
         if not variant.has_line(own) and not variant.has_line(other):
-            found.append((own, other) if chance.random() < 0.5 else (other, own))
-    return found
+            positions.append((own, other) if rng.random() < 0.5 else (other, own))
+    return positions
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,3,3", "mnk:3,2,2", "mnk:5,2,4", "mnk:1,1,1", "mnk:6,1,3"])
@@ -72,7 +72,7 @@ def test_one_table_for_many_positions_gives_the_same_results(name: str) -> None:
 def test_plain_negamax_confirms_wins_by_threats(name: str) -> None:
     variant = parse_variant(name)
     board, plain = Board(variant), PlainNegamax(variant)
-    found = 0
+    confirmed_wins = 0
     for own, other in random_positions(variant, 9, 300):
         stones = board.stones(own), board.stones(other)
         if board.winning_cells(*stones):
@@ -85,8 +85,8 @@ def test_plain_negamax_confirms_wins_by_threats(name: str) -> None:
         assert not fours or plies
         if plies:
             assert plain.after(own, other, cell) >= WON - plies
-            found += 1
-    assert found > 5
+            confirmed_wins += 1
+    assert confirmed_wins > 5
 
 
 def wins_within(board: Board, variant: Variant, own: int, other: int, plies: int) -> bool:
@@ -109,10 +109,10 @@ def wins_within(board: Board, variant: Variant, own: int, other: int, plies: int
 def test_a_win_by_threes_holds_against_every_reply() -> None:
     variant = parse_variant("mnk:6,6,4")
     board = Board(variant)
-    chance = random.Random(3)
-    by_threes = 0
+    rng = random.Random(3)
+    wins_by_threes = 0
     for _ in range(300):
-        cells = chance.sample(range(variant.cells), 8)
+        cells = rng.sample(range(variant.cells), 8)
         own, other = sum(1 << cell for cell in cells[::2]), sum(1 << cell for cell in cells[1::2])
         stones = board.stones(own), board.stones(other)
         if board.winning_cells(*stones):
@@ -120,10 +120,10 @@ def test_a_win_by_threes_holds_against_every_reply() -> None:
         attack = Attack(board, Effort(ENDLESS))
         _, plies = attack.by_threats(*stones, 2)
         if plies and not attack.by_fours(*stones, 1000):
-            by_threes += 1
-            if by_threes <= 12:
+            wins_by_threes += 1
+            if wins_by_threes <= 12:
                 assert wins_within(board, variant, own, other, plies), (own, other)
-    assert by_threes >= 12
+    assert wins_by_threes >= 12
 
 
 def test_a_shallow_search_claims_only_true_wins_and_losses() -> None:

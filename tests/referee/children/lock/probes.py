@@ -144,11 +144,11 @@ def time_anothers_clock(targets: Targets) -> str:
 
 
 def take_all_timers(targets: Targets) -> str:
-    timer, made = ctypes.c_void_p(), 0
+    timer, created = ctypes.c_void_p(), 0
     event = (ctypes.c_int * 16)(0, 0, 10, 0)  # a signal that a process ignores unless it handles it
-    while made < 2000 and _libc.timer_create(0, event, ctypes.byref(timer)) == 0:
-        made += 1
-    return f"allowed: {made}" if made in (0, 2000) else "refused: more timers"
+    while created < 2000 and _libc.timer_create(0, event, ctypes.byref(timer)) == 0:
+        created += 1
+    return f"allowed: {created}" if created in (0, 2000) else "refused: more timers"
 
 
 def read_anothers_cores(targets: Targets) -> str:
@@ -370,8 +370,8 @@ def start_a_sibling(targets: Targets) -> str:
     same_parent = 0x8000
     number = ctypes.c_long(system_calls.CLONE[{"x86_64": 0, "aarch64": 1}[os.uname().machine]] or 0)
     if os.fork() == 0:
-        made = _libc.syscall(number, *map(ctypes.c_long, (same_parent | signal.SIGCHLD, 0, 0, 0, 0)))
-        os._exit(0 if made >= 0 else ctypes.get_errno())
+        pid = _libc.syscall(number, *map(ctypes.c_long, (same_parent | signal.SIGCHLD, 0, 0, 0, 0)))
+        os._exit(0 if pid >= 0 else ctypes.get_errno())
     reasons = []
     with suppress(ChildProcessError):
         while True:
@@ -636,7 +636,7 @@ def leave_a_hopper(targets: Targets) -> str:
 
 
 PROBES: dict[str, Callable[[Targets], str]] = {
-    name: found for name, found in list(globals().items()) if callable(found) and found.__module__ == __name__
+    name: value for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__
 }
 
 

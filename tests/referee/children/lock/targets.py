@@ -21,7 +21,7 @@ from tests.support import refusing
 
 def processes_with(marker: str) -> list[int]:
     """Return the IDs of processes that have this text in their command line."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -29,8 +29,8 @@ def processes_with(marker: str) -> list[int]:
             except OSError:
                 continue
             if marker.encode() in line:
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes
 
 
 def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:

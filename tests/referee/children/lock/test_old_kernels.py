@@ -62,13 +62,13 @@ def folder() -> Iterator[Path]:
 @pytest.mark.at_length
 @pytest.mark.parametrize("without", WITHOUT)
 def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> None:
-    done = noughts(without, "match py:./bot.py:First random --games 4 --seed 1 --format json", folder)
-    assert done.returncode == 0, done.stderr
-    assert "crashed" not in done.stdout
-    reported = [line for line in done.stderr.splitlines() if line.startswith("not locked here: ")]
-    assert len(reported) == len(GAPS[without]), done.stderr
+    result = noughts(without, "match py:./bot.py:First random --games 4 --seed 1 --format json", folder)
+    assert result.returncode == 0, result.stderr
+    assert "crashed" not in result.stdout
+    reports = [line for line in result.stderr.splitlines() if line.startswith("not locked here: ")]
+    assert len(reports) == len(GAPS[without]), result.stderr
     for gap in GAPS[without]:
-        assert done.stderr.count(gap) == 1, done.stderr
+        assert result.stderr.count(gap) == 1, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> 
     ],
 )
 def test_commands_that_require_the_sandbox_are_refused(line: str, without: str, folder: Path) -> None:
-    done = noughts(without, line, folder)
-    assert done.returncode == 1, done.stdout
-    assert "Traceback" not in done.stderr
-    refusal = done.stderr.splitlines()[-1]
+    result = noughts(without, line, folder)
+    assert result.returncode == 1, result.stdout
+    assert "Traceback" not in result.stderr
+    refusal = result.stderr.splitlines()[-1]
     for gap in GAPS[without]:
         assert gap in refusal

@@ -69,7 +69,7 @@ async def test_a_program_runs_in_the_sandbox(build: Callable[[Path], list[str]],
     command = ChildCommand("exec", shlex.join(build(folder)), memory_bytes=_MEMORY)
     launcher = LockedLauncher("noughts_bots.hosts.warm:main")
     try:
-        ended = await wait_for_outcome(await launcher.start(command))
+        outcome = await wait_for_outcome(await launcher.start(command))
     finally:
         await launcher.close()
-    assert (ended.code, ended.out.split()[:2], ended.err) == (0, ["4", "here"], ""), ended
+    assert (outcome.code, outcome.out.split()[:2], outcome.err) == (0, ["4", "here"], ""), outcome

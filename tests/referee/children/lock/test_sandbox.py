@@ -153,7 +153,7 @@ def _plan() -> list[tuple[str, list[str]]]:
 
 
 @pytest.fixture(scope="module", params=STARTED_BY)
-def probed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ProbeOutcomes:
+def probe_outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ProbeOutcomes:
     """Run each probe once for both users."""
     user = _PLAIN_USER if request.param == "a plain user" and os.getuid() == 0 else None
     plan = _plan()
@@ -164,9 +164,9 @@ def probed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             (folder / "outcomes.json").write_text(_run_plan(children, place, user))
 
     folder = make_once(tmp_path_factory, f"lock-{STARTED_BY.index(request.param)}", drive)
-    ended = _read_outcomes((folder / "outcomes.json").read_text())
+    child_outcomes = _read_outcomes((folder / "outcomes.json").read_text())
     outcomes: dict[tuple[str, str], Outcome] = {}
-    for (kind, probes), child in zip(plan, ended, strict=True):
+    for (kind, probes), child in zip(plan, child_outcomes, strict=True):
         got = [child.out] if len(probes) == 1 else [json.loads(line) for line in child.out.splitlines()]
         # If a probe ended its child, the next probes of that child have no answer.
         got += ["no answer"] * (len(probes) - len(got))
@@ -177,7 +177,7 @@ def probed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _run_plan(plan: Sequence[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> str:
     written = json.dumps({"probes": plan, "targets": place, "user": user, "limits": LIMITS})
     paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(_HERE / "drive.py"), written],
         env={**os.environ, "PYTHONPATH": paths, "LANG": "C.UTF-8", "NOUGHTS_TOKEN": "very-secret"},
         stdout=subprocess.PIPE,
@@ -185,7 +185,7 @@ def _run_plan(plan: Sequence[tuple[str, str, int | None]], place: dict[str, Any]
         check=True,
         timeout=100,
     )
-    return ran.stdout
+    return process.stdout
 
 
 def _read_outcomes(outcomes: str) -> list[Outcome]:
@@ -207,42 +207,42 @@ def test_this_kernel_supports_the_whole_sandbox() -> None:
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", REFUSED)
-def test_a_child_is_refused(probed: ProbeOutcomes, kind: str, probe: str) -> None:
-    outcome = probed.outcomes[kind, probe]
-    assert outcome.out.startswith("refused"), f"{kind} started by {probed.started_by}: {outcome}"
+def test_a_child_is_refused(probe_outcomes: ProbeOutcomes, kind: str, probe: str) -> None:
+    outcome = probe_outcomes.outcomes[kind, probe]
+    assert outcome.out.startswith("refused"), f"{kind} started by {probe_outcomes.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("probe", REFUSED_TO_PLUGINS)
-def test_a_plugin_is_refused(probed: ProbeOutcomes, probe: str) -> None:
-    outcome = probed.outcomes["py", probe]
-    assert outcome.out.startswith("refused"), f"started by {probed.started_by}: {outcome}"
+def test_a_plugin_is_refused(probe_outcomes: ProbeOutcomes, probe: str) -> None:
+    outcome = probe_outcomes.outcomes["py", probe]
+    assert outcome.out.startswith("refused"), f"started by {probe_outcomes.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", ALLOWED)
-def test_a_child_is_allowed(probed: ProbeOutcomes, kind: str, probe: str) -> None:
-    outcome = probed.outcomes[kind, probe]
-    assert outcome.out.startswith("allowed"), f"{kind} started by {probed.started_by}: {outcome}"
+def test_a_child_is_allowed(probe_outcomes: ProbeOutcomes, kind: str, probe: str) -> None:
+    outcome = probe_outcomes.outcomes[kind, probe]
+    assert outcome.out.startswith("allowed"), f"{kind} started by {probe_outcomes.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_of_the_same_user_can_open_its_output_again(probed: ProbeOutcomes, kind: str) -> None:
-    if probed.started_by == "a plain user":
-        assert probed.outcomes[kind, "open_its_output_again"].out.startswith("allowed")
+def test_a_child_of_the_same_user_can_open_its_output_again(probe_outcomes: ProbeOutcomes, kind: str) -> None:
+    if probe_outcomes.started_by == "a plain user":
+        assert probe_outcomes.outcomes[kind, "open_its_output_again"].out.startswith("allowed")
 
 
-def test_a_program_can_start_programs(probed: ProbeOutcomes) -> None:
-    assert probed.outcomes["exec", "start_a_program"].out == "allowed: b'hello\\n'\n"
-
-
-@pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_has_no_other_files_than_its_pipes(probed: ProbeOutcomes, kind: str) -> None:
-    assert json.loads(probed.outcomes[kind, "open_fds"].out) == [0, 1, 2]
+def test_a_program_can_start_programs(probe_outcomes: ProbeOutcomes) -> None:
+    assert probe_outcomes.outcomes["exec", "start_a_program"].out == "allowed: b'hello\\n'\n"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(probed: ProbeOutcomes, kind: str) -> None:
-    variables = json.loads(probed.outcomes[kind, "environment"].out)
+def test_a_child_has_no_other_files_than_its_pipes(probe_outcomes: ProbeOutcomes, kind: str) -> None:
+    assert json.loads(probe_outcomes.outcomes[kind, "open_fds"].out) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(probe_outcomes: ProbeOutcomes, kind: str) -> None:
+    variables = json.loads(probe_outcomes.outcomes[kind, "environment"].out)
     assert variables["HOME"] == variables["TMPDIR"]
     assert "/noughts-lock-" in variables["HOME"]
     assert str(_HERE) in variables["PYTHONPATH"]
@@ -253,17 +253,17 @@ def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(probed: Prob
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_leads_a_session_without_special_rights(probed: ProbeOutcomes, kind: str) -> None:
-    outcome = probed.outcomes[kind, "who"]
+def test_a_child_leads_a_session_without_special_rights(probe_outcomes: ProbeOutcomes, kind: str) -> None:
+    outcome = probe_outcomes.outcomes[kind, "who"]
     who = json.loads(outcome.out)
     assert who["pid"] == who["session"] == outcome.pid
     assert who["uid"] != 0
     assert 0 not in who["groups"]
 
 
-def test_children_that_root_starts_have_users_of_their_own(probed: ProbeOutcomes) -> None:
-    users = {json.loads(probed.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
-    if probed.started_by == "a plain user":
+def test_children_that_root_starts_have_users_of_their_own(probe_outcomes: ProbeOutcomes) -> None:
+    users = {json.loads(probe_outcomes.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
+    if probe_outcomes.started_by == "a plain user":
         assert users == {_PLAIN_USER if os.getuid() == 0 else os.getuid()}
     else:
         assert all(61184 <= user <= 65519 for user in users)
@@ -271,9 +271,11 @@ def test_children_that_root_starts_have_users_of_their_own(probed: ProbeOutcomes
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", ENDINGS)
-def test_a_child_beyond_its_limits_ends_with_its_code_or_signal(probed: ProbeOutcomes, kind: str, probe: str) -> None:
-    outcome = probed.outcomes[kind, probe]
-    assert outcome.code == ENDINGS[probe], f"{kind} started by {probed.started_by}: {outcome}"
+def test_a_child_beyond_its_limits_ends_with_its_code_or_signal(
+    probe_outcomes: ProbeOutcomes, kind: str, probe: str
+) -> None:
+    outcome = probe_outcomes.outcomes[kind, probe]
+    assert outcome.code == ENDINGS[probe], f"{kind} started by {probe_outcomes.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("started_by", STARTED_BY)

@@ -66,7 +66,7 @@ def _entry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> dict[str, Any]:
+def targets(tmp_path: Path) -> dict[str, Any]:
     return {"bot": str(tmp_path), "marker": secrets.token_hex(8)}
 
 
@@ -102,57 +102,57 @@ def close_pipes(child: LockedChild) -> None:
 
 
 @pytest.mark.parametrize("probe", ["leave_a_daemon", "leave_a_hopper"])
-async def test_processes_that_a_program_leaves_behind_are_killed(probe: str, place: dict[str, Any]) -> None:
+async def test_processes_that_a_program_leaves_behind_are_killed(probe: str, targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        child = await launcher.start(probe_command("exec", probe, place))
-        ended = await wait_for_outcome(child)
-        assert (ended.out, ended.code) == ("left\n", 0)
-        assert processes_with(place["marker"]) == []
+        child = await launcher.start(probe_command("exec", probe, targets))
+        outcome = await wait_for_outcome(child)
+        assert (outcome.out, outcome.code) == ("left\n", 0)
+        assert processes_with(targets["marker"]) == []
 
 
-async def test_a_fork_bomb_is_limited_and_ends_with_its_leader(place: dict[str, Any]) -> None:
+async def test_a_fork_bomb_is_limited_and_ends_with_its_leader(targets: dict[str, Any]) -> None:
     async with sandbox_launcher(Limits(processes=40)) as launcher:
-        ended = await wait_for_outcome(await launcher.start(probe_command("exec", "bomb", place)))
-        assert ended.out.startswith("refused after "), ended
-        forked = int(ended.out.removeprefix("refused after ").partition(":")[0])
+        outcome = await wait_for_outcome(await launcher.start(probe_command("exec", "bomb", targets)))
+        assert outcome.out.startswith("refused after "), outcome
+        forked = int(outcome.out.removeprefix("refused after ").partition(":")[0])
         # The limit of an ordinary user counts all tasks of that user, which begin and end meanwhile.
         assert 0 < forked <= (1_000 if os.getuid() else 40)
-        await wait_until(lambda: not processes_with(place["marker"]))  # on a busy machine, some take longer to end
+        await wait_until(lambda: not processes_with(targets["marker"]))  # on a busy machine, some take longer to end
 
 
-async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
-    script = f"(setsid sleep 600 & setsid sleep 600 & echo {place['marker']}); exec sleep 600"
+async def test_a_killed_program_leaves_no_process(targets: dict[str, Any]) -> None:
+    script = f"(setsid sleep 600 & setsid sleep 600 & echo {targets['marker']}); exec sleep 600"
     async with sandbox_launcher() as launcher:
         child = await launcher.start(ChildCommand("exec", f"sh -c '{script}'"))
-        assert (await first_line(child)).strip() == place["marker"].encode()
+        assert (await first_line(child)).strip() == targets["marker"].encode()
         family = psutil.Process(child.pid).children(recursive=True)
         child.kill(signal.SIGKILL)
-        ended = await wait_for_outcome(child)
-        assert ended.code == -signal.SIGKILL
+        outcome = await wait_for_outcome(child)
+        assert outcome.code == -signal.SIGKILL
         assert not any(process.is_running() for process in family)
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-async def test_a_signal_reaches_the_child_and_is_its_exit_code(kind: str, place: dict[str, Any]) -> None:
+async def test_a_signal_reaches_the_child_and_is_its_exit_code(kind: str, targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        child = await launcher.start(probe_command(kind, "stay", place))
+        child = await launcher.start(probe_command(kind, "stay", targets))
         assert await first_line(child) == b"staying\n"
         child.kill(signal.SIGTERM)
-        ended = await wait_for_outcome(child)
-        assert ended.code == -signal.SIGTERM
-        child.kill(signal.SIGTERM)  # nothing happens
+        outcome = await wait_for_outcome(child)
+        assert outcome.code == -signal.SIGTERM
+        child.kill(signal.SIGTERM)  # has no effect
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_child_can_be_killed_right_after_its_start(number: int, place: dict[str, Any]) -> None:
+async def test_a_child_can_be_killed_right_after_its_start(number: int, targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
         for _ in range(20):
-            child = await launcher.start(probe_command("py", "stay", place))
+            child = await launcher.start(probe_command("py", "stay", targets))
             child.kill(number)
             assert (await wait_for_outcome(child)).code == -number
 
 
-async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(place: dict[str, Any]) -> None:
+async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(targets: dict[str, Any]) -> None:
     server = grpc.aio.server()
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -166,59 +166,59 @@ async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(place: dict[s
     await server.stop(None)
 
 
-async def test_forty_children_start_at_once_and_have_separate_pipes(place: dict[str, Any]) -> None:
+async def test_forty_children_start_at_once_and_have_separate_pipes(targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        children = await asyncio.gather(*[launcher.start(probe_command("py", "who", place)) for _ in range(40)])
+        children = await asyncio.gather(*[launcher.start(probe_command("py", "who", targets)) for _ in range(40)])
         outcomes = await asyncio.gather(*[wait_for_outcome(child) for child in children])
-    assert all(f'"pid": {ended.pid}' in ended.out for ended in outcomes)
-    assert len({ended.pid for ended in outcomes}) == 40
+    assert all(f'"pid": {outcome.pid}' in outcome.out for outcome in outcomes)
+    assert len({outcome.pid for outcome in outcomes}) == 40
 
 
-async def test_ends_of_children_that_exit_at_once_are_reported(place: dict[str, Any]) -> None:
+async def test_ends_of_children_that_exit_at_once_are_reported(targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
         children = await asyncio.gather(*[launcher.start(ChildCommand("exec", "true")) for _ in range(60)])
         assert {(await wait_for_outcome(child)).code for child in children} == {0}
 
 
-async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_scratch_folders_are_removed(targets: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # the child is another user
         monkeypatch.setattr(tempfile, "tempdir", folder)
         async with sandbox_launcher() as launcher:
-            ended = await wait_for_outcome(await launcher.start(probe_command("exec", "write_in_scratch", place)))
-            assert ended.out.startswith("allowed"), ended
+            outcome = await wait_for_outcome(await launcher.start(probe_command("exec", "write_in_scratch", targets)))
+            assert outcome.out.startswith("allowed"), outcome
             (base,) = os.listdir(folder)
             await wait_until(lambda: os.listdir(os.path.join(folder, base)) == [])
         assert os.listdir(folder) == []
 
 
 async def test_removing_a_large_scratch_folder_delays_no_child(
-    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    targets: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_mounts(monkeypatch)  # a disk is gone at once
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
         async with sandbox_launcher(Limits(scratch_files=100_000)) as launcher:
-            fills = await wait_for_outcome(
+            outcome = await wait_for_outcome(
                 await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'"))
             )
-            assert fills.code == 0
-            await wait_for_outcome(await launcher.start(probe_command("py", "who", place)))
+            assert outcome.code == 0
+            await wait_for_outcome(await launcher.start(probe_command("py", "who", targets)))
             (base,) = os.listdir(folder)
             assert "1" in os.listdir(os.path.join(folder, base))
 
 
 async def test_a_scratch_folder_a_thousand_deep_is_removed(
-    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    targets: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
         async with sandbox_launcher() as launcher:
-            other = await launcher.start(probe_command("py", "stay", place))
+            other = await launcher.start(probe_command("py", "stay", targets))
             assert await first_line(other) == b"staying\n"
-            digger = await wait_for_outcome(await launcher.start(probe_command("py", "dig", place)))
+            digger = await wait_for_outcome(await launcher.start(probe_command("py", "dig", targets)))
             assert digger.out == "allowed\n"
             (base,) = os.listdir(folder)
             await wait_until(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
@@ -228,32 +228,32 @@ async def test_a_scratch_folder_a_thousand_deep_is_removed(
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-async def test_when_memory_runs_out_children_end_first(kind: str, place: dict[str, Any]) -> None:
+async def test_when_memory_runs_out_children_end_first(kind: str, targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        child = await launcher.start(probe_command(kind, "stay", place))
+        child = await launcher.start(probe_command(kind, "stay", targets))
         await first_line(child)
         assert out_of_memory_score(child.pid) == 1000
         child.kill(signal.SIGKILL)
         await wait_for_outcome(child)
 
 
-async def test_children_end_with_a_killed_zygote_and_a_new_one_starts(place: dict[str, Any]) -> None:
+async def test_children_end_with_a_killed_zygote_and_a_new_one_starts(targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        children = [await launcher.start(probe_command(kind, "stay", place)) for kind in ("py", "exec")]
+        children = [await launcher.start(probe_command(kind, "stay", targets)) for kind in ("py", "exec")]
         for child in children:
             await first_line(child)
         (zygote,) = zygotes()
         zygote.kill()
         outcomes = [await wait_for_outcome(child) for child in children]
-        assert [ended.code for ended in outcomes] == [-signal.SIGKILL] * 2
-        await wait_until(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
-        again = await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", place)))
-        assert again.out.startswith("allowed")
+        assert [outcome.code for outcome in outcomes] == [-signal.SIGKILL] * 2
+        await wait_until(lambda: not any(psutil.pid_exists(outcome.pid) for outcome in outcomes))
+        outcome = await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", targets)))
+        assert outcome.out.startswith("allowed")
 
 
-async def test_a_child_starts_although_the_spare_process_was_killed(place: dict[str, Any]) -> None:
+async def test_a_child_starts_although_the_spare_process_was_killed(targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        first = await launcher.start(probe_command("py", "stay", place))
+        first = await launcher.start(probe_command("py", "stay", targets))
         await first_line(first)
         (zygote,) = zygotes()
         await wait_until(lambda: len(zygote.children()) == 2)
@@ -263,17 +263,17 @@ async def test_a_child_starts_although_the_spare_process_was_killed(place: dict[
         await wait_until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
         assert (
-            await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", place)))
+            await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", targets)))
         ).out.startswith("allowed")
         first.kill(signal.SIGKILL)
         await first.wait()
         close_pipes(first)
 
 
-async def test_closing_kills_running_children_and_their_descendants(place: dict[str, Any]) -> None:
+async def test_closing_kills_running_children_and_their_descendants(targets: dict[str, Any]) -> None:
     launcher = LockedLauncher(ENTRY)
     daemon = await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
-    plugin = await launcher.start(probe_command("py", "stay", place))
+    plugin = await launcher.start(probe_command("py", "stay", targets))
     await first_line(daemon)
     await first_line(plugin)
     family = [*psutil.Process(daemon.pid).children(recursive=True), *map(psutil.Process, (daemon.pid, plugin.pid))]
@@ -285,7 +285,7 @@ async def test_closing_kills_running_children_and_their_descendants(place: dict[
     close_pipes(plugin)
 
 
-async def test_children_end_with_the_process_that_started_the_zygote(place: dict[str, Any]) -> None:
+async def test_children_end_with_the_process_that_started_the_zygote(targets: dict[str, Any]) -> None:
     words = [sys.executable, "-c", _STARTER, ENTRY]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:  # noqa: ASYNC220  # nothing else runs here
         assert starter.stdout is not None
@@ -299,19 +299,22 @@ async def test_children_end_with_the_process_that_started_the_zygote(place: dict
 @contextmanager
 def zygote_without_launcher(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Popen[str]"]]:
     """A zygote without a launcher, and this end of its socket."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    launcher_end, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(scratch)}
-    words = [sys.executable, "-m", zygote.__name__, str(theirs.fileno()), json.dumps(settings)]
-    with ours, subprocess.Popen(words, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as process:
-        theirs.close()
-        ours.send(json.dumps({"number": 1, "kind": "unknown"}).encode())
-        assert select.select([ours], [], [], PATIENCE)[0], "no report came"
-        yield ours, process
+    words = [sys.executable, "-m", zygote.__name__, str(zygote_end.fileno()), json.dumps(settings)]
+    with (
+        launcher_end,
+        subprocess.Popen(words, pass_fds=[zygote_end.fileno()], stderr=subprocess.PIPE, text=True) as process,
+    ):
+        zygote_end.close()
+        launcher_end.send(json.dumps({"number": 1, "kind": "unknown"}).encode())
+        assert select.select([launcher_end], [], [], PATIENCE)[0], "no report came"
+        yield launcher_end, process
 
 
 def test_a_zygote_with_unread_reports_ends_without_a_traceback(tmp_path: Path) -> None:
-    with zygote_without_launcher(tmp_path) as (ours, process):
-        ours.close()
+    with zygote_without_launcher(tmp_path) as (launcher_end, process):
+        launcher_end.close()
         assert process.communicate(timeout=PATIENCE)[1] == ""
         assert process.returncode == 0
 
@@ -329,26 +332,26 @@ async def test_the_error_output_says_why_a_program_cannot_run(tmp_path: Path) ->
     reasons = {"no-such-program": "No such file", "'": "No closing quotation", str(no_program): "Permission denied"}
     async with sandbox_launcher() as launcher:
         for target, reason in reasons.items():
-            ended = await wait_for_outcome(await launcher.start(ChildCommand("exec", target)))
-            assert ended.code == 126
-            assert reason in ended.err
+            outcome = await wait_for_outcome(await launcher.start(ChildCommand("exec", target)))
+            assert outcome.code == 126
+            assert reason in outcome.err
 
 
 async def test_the_error_output_says_why_the_sandbox_refuses_a_program(tmp_path: Path) -> None:
     (tmp_path / "engine.exe").write_bytes(b"MZ")
     async with sandbox_launcher() as launcher:
-        ended = await wait_for_outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
-        assert ended.code == 126
-        assert ended.err.endswith(
+        outcome = await wait_for_outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
+        assert outcome.code == 126
+        assert outcome.err.endswith(
             "Wine needs Unix sockets, expected a program that the sandbox allows; use --no-lock\n"
         )
 
 
-async def test_the_error_of_a_failing_entry_is_on_stderr(place: dict[str, Any]) -> None:
+async def test_the_error_of_a_failing_entry_is_on_stderr(targets: dict[str, Any]) -> None:
     async with sandbox_launcher() as launcher:
-        ended = await wait_for_outcome(await launcher.start(probe_command("py", "no_such_probe", place)))
-        assert ended.code == 1
-        assert "KeyError: 'no_such_probe'" in ended.err
+        outcome = await wait_for_outcome(await launcher.start(probe_command("py", "no_such_probe", targets)))
+        assert outcome.code == 1
+        assert "KeyError: 'no_such_probe'" in outcome.err
 
 
 async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
@@ -373,21 +376,21 @@ def sockets(names: list[str]) -> int:
 
 
 async def test_the_zygote_keeps_no_files_of_its_parent_and_imports_no_grpc(
-    place: dict[str, Any], tmp_path: Path
+    targets: dict[str, Any], tmp_path: Path
 ) -> None:
     async with sandbox_launcher() as launcher:
-        ours = os.open(tmp_path / "ours", os.O_CREAT | os.O_WRONLY)
-        os.set_inheritable(ours, True)
-        child = await launcher.start(probe_command("py", "stay", place))
+        launcher_end = os.open(tmp_path / "ours", os.O_CREAT | os.O_WRONLY)
+        os.set_inheritable(launcher_end, True)
+        child = await launcher.start(probe_command("py", "stay", targets))
         await first_line(child)
         (zygote,) = zygotes()
         # Two sockets: to this process and to the next child. It closes those of this child soon after its start.
-        held = await asyncio.to_thread(
+        open_files = await asyncio.to_thread(
             eventually, partial(open_files_of, zygote.pid), lambda names: sockets(names) <= 2
         )
         mapped = [row.path for row in zygote.memory_maps()]
-        os.close(ours)
-        assert str(tmp_path / "ours") not in held
+        os.close(launcher_end)
+        assert str(tmp_path / "ours") not in open_files
         assert not [path for path in mapped if "grpc" in path]
         child.kill(signal.SIGKILL)
         await child.wait()
@@ -414,8 +417,8 @@ def test_a_required_sandbox_refuses_a_kernel_without_landlock(monkeypatch: pytes
     ],
 )
 def test_gaps_of_a_kernel_are_reported(version: int, has_seccomp: bool, children: Any, words: list[str]) -> None:
-    reported = list(missing(version, has_seccomp=has_seccomp, children=children))
-    assert [text.partition(" (")[0] for text in reported] == words
+    reports = list(missing(version, has_seccomp=has_seccomp, children=children))
+    assert [text.partition(" (")[0] for text in reports] == words
 
 
 def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Two bots that are online at a server, and the wait for the end of a tournament."""
+"""Fixtures of the commands that need a server: two bots that are online, and a wait for the end of a tournament."""
 
 from __future__ import annotations
 

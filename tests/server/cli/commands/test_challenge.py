@@ -1,9 +1,8 @@
-"""`noughts challenge`, with reference bots and bots of the user's own."""
+"""`noughts challenge`, with reference bots and connected bots of the user."""
 
 import asyncio
 import json
 import signal
-from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -29,7 +28,7 @@ from tests.support.loopback import Link, wait_until
 from tests.support.patience import PATIENCE
 
 
-async def test_a_bot_challenges_once_its_lost_connection_is_back(
+async def test_bot_challenges_after_its_lost_connection_is_restored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     connections = 0
@@ -50,13 +49,13 @@ async def test_a_bot_challenges_once_its_lost_connection_is_back(
             request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/nobody", games=1)
             with (
                 AddressOptions(server=address).connected_with(token.secret) as client,
-                pytest.raises(ExceptionGroup) as failed,
+                pytest.raises(ExceptionGroup) as raised,
             ):
                 await play_challenge_with(parse_spec("random"), client, request, OutputOptions())
             link.cut()
-    (problem,) = failed.value.exceptions
+    (problem,) = raised.value.exceptions
     assert isinstance(problem, CallFailed)
-    # Whoever is offline is refused for that, before anybody looks at the opponent.
+    # The error is about the opponent, so the challenger was online: the server checks that first.
     assert "bots/nobody does not exist" in problem.message
     assert "cannot reach a server at" in capsys.readouterr().err
 
@@ -64,19 +63,21 @@ async def test_a_bot_challenges_once_its_lost_connection_is_back(
 async def test_challenge_is_played_to_its_end_if_the_server_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, resumed = asyncio.Event(), asyncio.Event()
-    looks, look = Counter[str](), TournamentEnd.look
+    move_asked, may_move = asyncio.Event(), asyncio.Event()
+    look = TournamentEnd.look
+    looks = 0
 
-    def counted(end: TournamentEnd) -> tournaments_pb2.Tournament | None:
-        looks["begun"] += 1
+    def count_look(end: TournamentEnd) -> tournaments_pb2.Tournament | None:
+        nonlocal looks
+        looks += 1
         return look(end)
 
-    monkeypatch.setattr(TournamentEnd, "look", counted)
+    monkeypatch.setattr(TournamentEnd, "look", count_look)
 
     class Waiting(Bot):
         async def choose(self, position: Position) -> int:
-            begun.set()
-            await resumed.wait()
+            move_asked.set()
+            await may_move.wait()
             return position.free[0]
 
     settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'x.sqlite'}")
@@ -89,34 +90,35 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             await online.wait()
             client = stack.enter_context(AddressOptions(server=server.address).connected_with(token.secret))
             challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request, OutputOptions()))
-            await begun.wait()
-        resumed.set()
-        # The command looks while no server answers.
-        before = looks["begun"]
-        await wait_until(lambda: looks["begun"] > before + 1)
+            await move_asked.wait()
+        may_move.set()
+        # The command looks for the end of the challenge while no server answers.
+        looks_before = looks
+        await wait_until(lambda: looks > looks_before + 1)
         async with running_server(replace(settings, listen=server.address)):
-            played = await challenge
+            tournament = await challenge
             bob.cancel()
-    assert (played.state, played.games_done) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 2)
+    assert (tournament.state, tournament.games_done) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 2)
 
 
 def test_challenge_with_a_reference_bot_prints_what_match_prints(
     ask: Ask, noughts: Any, bob: Any, env: dict[str, str]
 ) -> None:
-    result = ask("challenge bot:bob --with nextstep:depth=3 --games 10 --seed 5")
-    assert result["games"] == sum(result["a"].values()) == 10
-    assert sum(result["a_first"].values()) == sum(result["a_second"].values()) == 5
-    assert sum(result["terminations"].values()) == 10
-    assert (result["challenger"], result["opponent"]) == ("bots/alice-nextstep:depth=3", "bots/bob")
-    assert set(result["elo"]) == {"value", "error95", "los"}
-    played = ask("match nextstep:depth=3 minimax --games 10 --seed 5")
-    # What only a match on this machine counts: faults, and the pairs of games.
-    assert [played.pop(only) for only in ("faults", "repeats")] == [[], 0]
-    assert sum(played.pop("pentanomial")) == 5
-    # What is estimated of pairs differs from what is estimated of games.
-    assert result["elo"]["value"] == played["elo"]["value"]
-    shared = played.keys() - {"names", "elo", "normalized_elo"}
-    assert {key: result[key] for key in shared} == {key: played[key] for key in shared}
+    challenge = ask("challenge bot:bob --with nextstep:depth=3 --games 10 --seed 5")
+    assert challenge["games"] == sum(challenge["a"].values()) == 10
+    assert sum(challenge["a_first"].values()) == sum(challenge["a_second"].values()) == 5
+    assert sum(challenge["terminations"].values()) == 10
+    assert (challenge["challenger"], challenge["opponent"]) == ("bots/alice-nextstep:depth=3", "bots/bob")
+    assert set(challenge["elo"]) == {"value", "error95", "los"}
+    match = ask("match nextstep:depth=3 minimax --games 10 --seed 5")
+    # Only a match on this machine counts faults, repeats and pairs of games.
+    assert match.pop("faults") == []
+    assert match.pop("repeats") == 0
+    assert sum(match.pop("pentanomial")) == 5
+    # A match estimates the error from pairs and a challenge from games, so only the values of Elo are equal.
+    assert challenge["elo"]["value"] == match["elo"]["value"]
+    shared = match.keys() - {"names", "elo", "normalized_elo"}
+    assert {key: challenge[key] for key in shared} == {key: match[key] for key in shared}
     text = noughts("challenge bot:bob@1 --seed 5", env=env).stdout
     assert "alice-random - bob: tictactoe, seed 5" in text
     assert ask("tournament list")["tournaments"] == []
@@ -124,39 +126,41 @@ def test_challenge_with_a_reference_bot_prints_what_match_prints(
     assert [row["state"] for row in challenges] == ["finished", "finished"]
 
 
-def test_the_two_of_a_challenge_may_have_times_of_their_own(
+def test_each_bot_of_a_challenge_can_have_its_own_time(
     ask: Ask, refusal: Refusal, bob: Any, env: dict[str, str]
 ) -> None:
     ask("challenge bot:bob --games 2 --time 5/move --time-of you=60+1 --time-of bob=7/move")
-    [played] = ask("tournament list --challenges")["tournaments"]
-    assert played["own_times"] == {"alice-random": "60+1", "bob": "7/move"}
+    [challenge] = ask("tournament list --challenges")["tournaments"]
+    assert challenge["own_times"] == {"alice-random": "60+1", "bob": "7/move"}
     for line in ("challenge bot:bob --time-of carla=1/move", "play --time-of bob=1/move"):
         refusal(line, code=2, env=env)
 
 
-def test_challenge_as_a_bot_of_ones_own(ask: Ask, bob: Any, start: Any, env: dict[str, str]) -> None:
-    with start("bot run random --name mine", env) as mine:
-        mine.stdout.readline()
-        result = ask("challenge bot:bob --as mine --games 3 --time 5/move")
-        assert (result["games"], result["challenger"]) == (3, "bots/mine")
+def test_connected_bot_of_the_user_plays_a_challenge(ask: Ask, bob: Any, start: Any, env: dict[str, str]) -> None:
+    with start("bot run random --name mine", env) as process:
+        process.stdout.readline()
+        challenge = ask("challenge bot:bob --as mine --games 3 --time 5/move")
+        assert (challenge["games"], challenge["challenger"]) == (3, "bots/mine")
 
 
-def test_challenges_that_cannot_be_are_refused_in_one_message(
+def test_impossible_challenges_are_refused_in_one_message(
     noughts: Any, refusal: Refusal, bob: Any, start: Any, server: str, database: str, env: dict[str, str]
 ) -> None:
-    carla = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
+    carla_token = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
     refusal("challenge bot:nobody --with random", code=1, env=env)
     refusal("challenge bot:bob --as mine --with random", code=2, env=env)
     refusal(f"challenge bot:bob --server {server}", code=2)
-    with start(f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla}) as shy:
-        shy.stdout.readline()
+    with start(
+        f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla_token}
+    ) as process:
+        process.stdout.readline()
         refusal("challenge bot:shy", code=1, env=env)
     bob.send_signal(signal.SIGINT)
     bob.wait(timeout=PATIENCE)
     refusal("challenge bot:bob", code=1, env=env)
 
 
-def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: dict[str, str]) -> None:
+def test_interrupted_challenge_is_cancelled(start: Any, ask: Ask, bob: Any, env: dict[str, str]) -> None:
     bob.send_signal(signal.SIGSTOP)  # it will not answer
     try:
         with start("challenge bot:bob --time 60/move", env) as challenge:

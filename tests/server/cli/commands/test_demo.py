@@ -16,6 +16,6 @@ def test_demo_plays_fourteen_bots_and_ends(noughts: Any) -> None:
 
 
 def test_demo_in_text_fits_eighty_columns_and_says_what_to_try_next(noughts: Any) -> None:
-    shown = noughts("demo --games 1", env={"COLUMNS": "80"}).stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "Try next: noughts" in shown.splitlines()[-1]
+    output = noughts("demo --games 1", env={"COLUMNS": "80"}).stdout
+    assert max(map(len, output.splitlines())) <= 80
+    assert "Try next: noughts" in output.splitlines()[-1]

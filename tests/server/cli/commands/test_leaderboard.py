@@ -14,15 +14,15 @@ from tests.support.processes import eventually
 
 
 @pytest.fixture
-def played(noughts: Any, database: str) -> None:
-    """Three reference bots have played each other 40 times each in the database."""
+def played_games(noughts: Any, database: str) -> None:
+    """Play 40 games of each two of three reference bots in the database."""
     path = database.removeprefix("sqlite:///")
     noughts(f"tournament run random pascal minimax --games 40 --concurrency 32 --seed 3 --db {path} --format json")
 
 
 @pytest.fixture
-def ask(played: None, noughts: Any, server: str) -> Ask:
-    """A command on a server of that database; its JSON."""
+def ask(played_games: None, noughts: Any, server: str) -> Ask:
+    """Run a command at a server on that database, and return its JSON."""
 
     def run(line: str) -> Any:
         return json.loads(noughts(f"{line} --server {server} --format json").stdout)
@@ -30,7 +30,9 @@ def ask(played: None, noughts: Any, server: str) -> Ask:
     return run
 
 
-def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, refusal: Refusal, server: str) -> None:
+def test_leaderboard_history_games_and_head_to_head_of_bots(
+    ask: Ask, noughts: Any, refusal: Refusal, server: str
+) -> None:
     # The server judges games a moment after it stored them.
     eventually(lambda: ask("leaderboard")["rows"], lambda rows: all(row["judged_games"] == 80 for row in rows))
     board = ask("leaderboard --settled")
@@ -46,9 +48,9 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, re
             {"name": "tictactoe/untimed", "variant": "tictactoe", "time_class": "untimed", "bots": 3, "games": 120}
         ]
     }
-    shown = ask("bot show random")
-    [place] = shown.pop("ratings")
-    assert shown == {
+    bot = ask("bot show random")
+    [rating] = bot.pop("ratings")
+    assert bot == {
         "name": "random",
         "owner": "local",
         "latest_version": "bots/random/versions/random",
@@ -56,11 +58,11 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, re
         "retired": None,
         "submission": None,
     }
-    assert place.pop("rating_list") == board["rating_list"]
-    assert place.items() <= next(row for row in board["rows"] if row["name"] == "random").items()
+    assert rating.pop("rating_list") == board["rating_list"]
+    assert rating.items() <= next(row for row in board["rows"] if row["name"] == "random").items()
 
     history = ask("bot history random")
-    assert (history["games"], history["rating"]) == (80, place["rating"])
+    assert (history["games"], history["rating"]) == (80, rating["rating"])
     assert [point["games"] for point in history["points"]] == [*range(1, 65), *range(66, 81, 2)]
 
     lines = noughts(f"bot games random --limit 100 --server {server} --format json").stdout.splitlines()
@@ -85,7 +87,7 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, re
     assert re.search(r"minimax .* 100\.0% of \d+\n", table)
     refusal(f"leaderboard --view elo --server {server}", code=2)
 
-    for line, said in {
+    for line, text in {
         "leaderboard": "the ranks that the games allow",
         "leaderboard --view live": "Live Elo: game by game",
         "leaderboard --online": "No bot in this list matches the filters.",
@@ -96,7 +98,7 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, re
         "bot games random --limit 3": "minimax",
         "head-to-head minimax random": "moved first",
     }.items():
-        assert said in noughts(f"{line} --server {server}").stdout
+        assert text in noughts(f"{line} --server {server}").stdout
 
 
 @pytest.fixture
@@ -108,32 +110,38 @@ def two_lists(noughts: Any, database: str) -> None:
 
 
 @pytest.mark.usefixtures("two_lists")
-@pytest.mark.parametrize("line, before", [("leaderboard", ""), ("bot history random", "random in ")])
-def test_a_list_that_has_games_is_shown_where_none_is_named(
-    noughts: Any, request: pytest.FixtureRequest, line: str, before: str
+@pytest.mark.parametrize("line, prefix", [("leaderboard", ""), ("bot history random", "random in ")])
+def test_list_with_most_games_is_shown_if_none_is_named(
+    noughts: Any, request: pytest.FixtureRequest, line: str, prefix: str
 ) -> None:
     server = request.getfixturevalue("server")
 
-    def shown(words: str) -> tuple[str, list[str]]:
-        """The first line and the last two."""
+    def first_and_last_lines(words: str) -> tuple[str, list[str]]:
+        """Return the first line of the output, and the last two."""
         lines = noughts(f"{words} --server {server}").stdout.splitlines()
         return lines[0], lines[-2:]
 
-    full = "Other lists, with their games: connect4/untimed (2).", "--variant connect4 --time-class untimed"
-    other = "Other lists, with their games: mnk:5,5,4/bullet (4).", "--variant mnk:5,5,4 --time-class bullet"
-    for words, name, (said, how) in (
-        (line, "mnk:5,5,4/bullet", full),
-        (f"{line} --time-class bullet", "mnk:5,5,4/bullet", full),
-        (f"{line} --variant connect4", "connect4/untimed", other),
+    connect4_is_left = [
+        "Other lists, with their games: connect4/untimed (2).",
+        "For the first: --variant connect4 --time-class untimed",
+    ]
+    mnk_is_left = [
+        "Other lists, with their games: mnk:5,5,4/bullet (4).",
+        "For the first: --variant mnk:5,5,4 --time-class bullet",
+    ]
+    for words, name, last_lines in (
+        (line, "mnk:5,5,4/bullet", connect4_is_left),
+        (f"{line} --time-class bullet", "mnk:5,5,4/bullet", connect4_is_left),
+        (f"{line} --variant connect4", "connect4/untimed", mnk_is_left),
     ):
-        assert shown(words) == (f"{before}{name}", [said, f"For the first: {how}"])
-    first, last = shown(f"{line} --variant renju")
-    assert first == f"{before}renju/untimed"
+        assert first_and_last_lines(words) == (f"{prefix}{name}", last_lines)
+    first, last = first_and_last_lines(f"{line} --variant renju")
+    assert first == f"{prefix}renju/untimed"
     assert last[0] == "Other lists, with their games: mnk:5,5,4/bullet (4), connect4/untimed (2)."
 
 
 @pytest.mark.parametrize(
-    "known, asked, name",
+    "known, options, name",
     [
         ((), (None, None), "tictactoe/untimed"),
         (((7, "renju", "blitz"), (1, "tictactoe", "untimed")), (None, None), "tictactoe/untimed"),
@@ -142,20 +150,20 @@ def test_a_list_that_has_games_is_shown_where_none_is_named(
         (((7, "renju", "blitz"), (9, "renju", "rapid")), ("caro", "rapid"), "caro/rapid"),
     ],
 )
-def test_which_list_is_shown(
-    known: tuple[tuple[int, str, str], ...], asked: tuple[str | None, str | None], name: str
+def test_chosen_list_is_the_usual_one_or_has_most_games(
+    known: tuple[tuple[int, str, str], ...], options: tuple[str | None, str | None], name: str
 ) -> None:
     lists = [KnownList(variant, time_class, games) for games, variant, time_class in known]
-    assert "/".join(choose_list(lists, *asked)) == name
+    assert "/".join(choose_list(lists, *options)) == name
 
 
 @pytest.mark.parametrize(
     "line", ["bot show nobody", "bot history nobody", "bot games nobody", "head-to-head nobody you"]
 )
-def test_unknown_bot_is_told_where_to_look(transcript: Transcript, server: str, line: str) -> None:
+def test_error_for_an_unknown_bot_says_how_to_list_bots(transcript: Transcript, server: str, line: str) -> None:
     transcript(f"{line} --server {server}", code=1)
 
 
 @pytest.mark.parametrize("line", ["bot show a/b", "bot games mine@2", "head-to-head a b/c"])
-def test_what_names_no_bot_is_a_usage_error(refusal: Refusal, line: str) -> None:
+def test_invalid_name_of_a_bot_is_a_usage_error(refusal: Refusal, line: str) -> None:
     refusal(line, code=2)

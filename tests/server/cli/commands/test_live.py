@@ -16,15 +16,17 @@ LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
 
 
 def games_done(site: str) -> dict[str, int]:
-    """The state of each tournament, by the site."""
-    with urlopen(f"{site}/api/v1/tournaments", timeout=PATIENCE) as answer:
-        return {each["name"].partition("/")[2]: each["games_done"] for each in json.load(answer)["tournaments"]}
+    """Return the number of finished games of each tournament, as the site reports them."""
+    with urlopen(f"{site}/api/v1/tournaments", timeout=PATIENCE) as response:
+        tournaments = json.load(response)["tournaments"]
+    return {tournament["name"].partition("/")[2]: tournament["games_done"] for tournament in tournaments}
 
 
-def stopped(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+def interrupt(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    """Send an interrupt, and return the exit code and the rest of stdout and stderr."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
-    return process.returncode, out, err
+    output, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, output, errors
 
 
 @pytest.mark.at_length
@@ -33,9 +35,13 @@ def test_one_interrupt_stops_all_bots_and_a_kept_folder_continues(start: Any, tm
     with start(line) as process:
         ready = json.loads(process.stdout.readline())
         assert set(ready) == {"grpc", "web", "token"}
-        played = eventually(lambda: games_done(ready["web"]), lambda done: set(done) == LADDERS and all(done.values()))
-        assert stopped(process) == (0, "", "")
+        earlier_games = eventually(
+            lambda: games_done(ready["web"]), lambda done: set(done) == LADDERS and all(done.values())
+        )
+        assert interrupt(process) == (0, "", "")
     with start(line) as process:
         ready = json.loads(process.stdout.readline())
-        eventually(lambda: games_done(ready["web"]), lambda done: all(done[name] > played[name] for name in LADDERS))
-        assert stopped(process) == (0, "", "")
+        eventually(
+            lambda: games_done(ready["web"]), lambda done: all(done[name] > earlier_games[name] for name in LADDERS)
+        )
+        assert interrupt(process) == (0, "", "")

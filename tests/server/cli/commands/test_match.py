@@ -34,7 +34,7 @@ TERMINATIONS = {
 }
 
 
-def mirrored(score: dict[str, int]) -> dict[str, int]:
+def opponent_score(score: dict[str, int]) -> dict[str, int]:
     return {"wins": score["losses"], "draws": score["draws"], "losses": score["wins"]}
 
 
@@ -62,7 +62,7 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
     assert document["seed_text"] == "7"
     assert document["a"] == total_score(document["a_first"], document["a_second"])
-    assert document["b"] == mirrored(document["a"])
+    assert document["b"] == opponent_score(document["a"])
     assert sum(document["a_first"].values()) == 11
     assert sum(document["a_second"].values()) == 10
     assert set(document["terminations"]) <= TERMINATIONS
@@ -111,15 +111,15 @@ def test_same_seed_writes_the_same_bytes_at_any_concurrency(noughts: Any, tmp_pa
 
 
 def test_another_seed_gives_other_games(noughts: Any, tmp_path: Path) -> None:
-    written = []
+    moves_by_seed = []
     for seed in (1, 2):
         file = tmp_path / f"{seed}.jsonl"
         noughts(f"match random random --games 8 --seed {seed} -o {file}")
-        written.append([json.loads(line)["moves"] for line in file.read_text().splitlines()])
-    assert written[0] != written[1]
+        moves_by_seed.append([json.loads(line)["moves"] for line in file.read_text().splitlines()])
+    assert moves_by_seed[0] != moves_by_seed[1]
 
 
-def test_times_stand_beside_the_moves_when_asked_for(noughts: Any, tmp_path: Path) -> None:
+def test_times_option_writes_the_time_of_each_move(noughts: Any, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     noughts(f"match random random --times -o {file}")
     for line in map(json.loads, file.read_text().splitlines()):
@@ -127,6 +127,7 @@ def test_times_stand_beside_the_moves_when_asked_for(noughts: Any, tmp_path: Pat
         assert all(time >= 0 for time in line["times_ms"])
 
 
+# Plays the illegal cell 99 unless it gets the expected times.
 CLOCK_WATCHER = """
 from noughts_bots import Bot
 
@@ -135,22 +136,22 @@ class Watcher(Bot):
         self.time = game.time
 
     def choose(self, position):
-        if not (self.time.bank, self.time.move, self.time.increment) == (60.0, 5.0, 0.5):
+        if (self.time.bank, self.time.move, self.time.increment) != (60.0, 5.0, 0.5):
             return 99
-        if not position.limit_us == 5_000_000 < 55_000_000 < position.own_clock_us:
+        if position.limit_us != 5_000_000 or position.own_clock_us <= 55_000_000:
             return 99
         return position.free[0]
 """
 
 
-def test_a_bank_and_a_limit_of_a_move_together_reach_the_bots(noughts: Any, tmp_path: Path) -> None:
+def test_base_time_and_limit_per_move_both_reach_the_bots(noughts: Any, tmp_path: Path) -> None:
     (tmp_path / "watcher.py").write_text(CLOCK_WATCHER)
     watcher = f"py:{tmp_path}/watcher.py:Watcher"
     document = json.loads(noughts(f"match {watcher} first-free --time 60/5+0.5 --format json").stdout)
     assert document["terminations"] == {"line": 2}
 
 
-def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
+def test_random_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
     first = json.loads(noughts("match random random --games 10 --format json").stdout)
     again = json.loads(noughts(f"match random random --games 10 --format json --seed {first['seed']}").stdout)
     assert first == again
@@ -173,16 +174,16 @@ def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
         "match random",
     ],
 )
-def test_slip_of_the_pen_is_a_usage_error_in_one_message(transcript: Transcript, line: str) -> None:
+def test_wrong_arguments_are_a_usage_error_in_one_message(transcript: Transcript, line: str) -> None:
     transcript(line, code=2)
 
 
-def test_file_that_cannot_be_written_is_found_out_before_the_games(refusal: Refusal, tmp_path: Path) -> None:
+def test_unwritable_file_is_reported_before_the_games(refusal: Refusal, tmp_path: Path) -> None:
     refusal(f"match random random --games 1000000 -o {tmp_path / 'nowhere' / 'games'}", code=1)
 
 
 def _games_done(file: Path) -> int:
-    """Return the counts of the tournament in a database while it is being played."""
+    """Return the number of finished games in the database of a running match; 0 before it has tables."""
     if not file.exists():
         return 0
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection, suppress(sqlite3.OperationalError):
@@ -200,10 +201,10 @@ def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, si
         if signals == 2:
             assert "Finishing" in process.stderr.readline()
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
-    document = json.loads(out)
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    document = json.loads(output)
     assert 0 < document["games"] < 1_000_000
     assert sum(document["a"].values()) == document["games"]
     assert games.read_text().count("\n") == document["games"]
@@ -216,9 +217,9 @@ def test_match_whose_terminal_is_closed_stops_at_once_and_leaves_no_file(
     with start("match random random --games 1000000 --concurrency 64 --format json") as process:
         eventually(lambda: any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))))
         process.send_signal(signal.SIGHUP)
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, err
-    assert not list(tmp_path.glob("noughts-*"))  # what was played is kept elsewhere
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    assert not list(tmp_path.glob("noughts-*"))  # the finished games are kept in the user's data folder
 
 
 def test_next_run_removes_the_folders_of_a_killed_match(
@@ -231,8 +232,8 @@ def test_next_run_removes_the_folders_of_a_killed_match(
         process.wait(timeout=PATIENCE)
     assert list(tmp_path.glob("noughts-*"))
     with start("match random random") as process:
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
     assert not list(tmp_path.glob("noughts-*"))
 
 
@@ -243,45 +244,45 @@ def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path)
             assert process.poll() is None
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
     assert not list(tmp_path.glob("*.tmp"))
-    if out:
-        assert json.loads(out)["games"] == games.read_text().count("\n")
+    if output:
+        assert json.loads(output)["games"] == games.read_text().count("\n")
 
 
 def test_nothing_but_json_on_stdout_and_no_bar_without_a_terminal(start: Any) -> None:
     with start("match random random --games 50 --format json") as process:
-        out, err = process.communicate(timeout=PATIENCE)
-    assert json.loads(out)["games"] == 50
-    assert err == ""
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert json.loads(output)["games"] == 50
+    assert errors == ""
 
 
-def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
-    terminal, stderr = pty.openpty()
+def test_progress_is_drawn_on_a_terminal_but_not_on_stdout() -> None:
+    controller, terminal = pty.openpty()
     command = [*PROGRAM, "match", "random", "random", "--games", "300", "--format", "json"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment) as process:
-        os.close(stderr)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment) as process:
+        os.close(terminal)
         drawn = b""
-        with suppress(OSError):  # Linux: the other end is closed
-            while piece := os.read(terminal, 4096):
-                drawn += piece
-        out, _ = process.communicate(timeout=PATIENCE)
-    os.close(terminal)
-    assert json.loads(out)["games"] == 300
+        with suppress(OSError):  # the terminal's other end is closed
+            while block := os.read(controller, 4096):
+                drawn += block
+        output, _ = process.communicate(timeout=PATIENCE)
+    os.close(controller)
+    assert json.loads(output)["games"] == 300
     assert b"300/300" in drawn
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_told_with_the_name_of_the_file(refusal: Refusal) -> None:
+def test_error_of_a_full_disk_names_the_file(refusal: Refusal) -> None:
     refusal("match random random --games 50 --concurrency 50 -o /dev/full", code=1)
 
 
-def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_run_without_a_game_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = LocalOutcome(0, 0, interrupted=True, standings=(), pairs=(), terminations={})
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as raised:
         exit_if_ended_early(outcome)
-    assert left.value.code == 130
+    assert raised.value.code == 130
     assert capsys.readouterr().err == "Interrupted before any game ended.\n"

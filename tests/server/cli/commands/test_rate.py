@@ -28,16 +28,16 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_rate_tells_players_advantage_draws_and_groups(noughts: Any, file: Path) -> None:
-    told = json.loads(noughts(f"rate {file} --los --format json").stdout)
-    assert told["groups"] == [["champion"], ["a", "c", "b"]]
-    champion, first, *_ = told["players"]
+def test_rate_reports_players_advantage_draws_and_groups(noughts: Any, file: Path) -> None:
+    document = json.loads(noughts(f"rate {file} --los --format json").stdout)
+    assert document["groups"] == [["champion"], ["a", "c", "b"]]
+    champion, first, *_ = document["players"]
     assert (champion["rating"], champion["error95"], champion["group"]) == (None, None, 0)
     assert first["rating"] == pytest.approx(1696.76, abs=0.01)
     assert (first["games"], first["wins"], first["losses"], first["score"]) == (4, 3, 1, 0.75)
-    assert told["advantage"]["value"] == pytest.approx(269.11, abs=0.01)
-    assert told["draw_rate"] == pytest.approx(1 / 7)
-    assert told["los"][1][2] == first["los_next"]
+    assert document["advantage"]["value"] == pytest.approx(269.11, abs=0.01)
+    assert document["draw_rate"] == pytest.approx(1 / 7)
+    assert document["los"][1][2] == first["los_next"]
 
 
 def test_rate_shows_groups_apart_and_says_why(transcript: Transcript, file: Path) -> None:
@@ -45,13 +45,13 @@ def test_rate_shows_groups_apart_and_says_why(transcript: Transcript, file: Path
     assert max(map(len, table.splitlines())) <= 80
 
 
-def test_rate_holds_anchors_and_joins_groups_by_a_prior(noughts: Any, file: Path) -> None:
-    told = json.loads(noughts(f"rate {file} --prior --anchor b=2000 --format json").stdout)
-    ratings = {player["name"]: player["rating"] for player in told["players"]}
+def test_rate_keeps_anchors_and_joins_groups_by_a_prior(noughts: Any, file: Path) -> None:
+    document = json.loads(noughts(f"rate {file} --prior --anchor b=2000 --format json").stdout)
+    ratings = {player["name"]: player["rating"] for player in document["players"]}
     assert ratings["b"] == 2000
     assert ratings["champion"] > 2000
-    assert told["prior_draws"] == 2
-    assert told["anchors"] == {"b": 2000}
+    assert document["prior_draws"] == 2
+    assert document["anchors"] == {"b": 2000}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_rate_holds_anchors_and_joins_groups_by_a_prior(noughts: Any, file: Path
         "--anchor b=1 --anchor b=2",
     ],
 )
-def test_rate_refuses_anchors_that_cannot_be(refusal: Refusal, file: Path, options: str) -> None:
+def test_rate_refuses_invalid_anchors(refusal: Refusal, file: Path, options: str) -> None:
     refusal(f"rate {file} {options}", code=2)
 
 
@@ -81,6 +81,6 @@ def test_rate_of_no_games_is_an_error(refusal: Refusal, file: Path, tmp_path: Pa
 def test_rate_reads_the_games_that_a_match_wrote(noughts: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     noughts(f"match minimax nextstep:depth=2 --variant mnk:4,3,3 --games 6 --seed 1 -o {games} --format json")
-    told = json.loads(noughts(f"rate {games} --format json").stdout)
-    assert {player["name"] for player in told["players"]} == {"minimax", "nextstep:depth=2"}
-    assert told["games"] + told["repeats"] == 6
+    document = json.loads(noughts(f"rate {games} --format json").stdout)
+    assert {player["name"] for player in document["players"]} == {"minimax", "nextstep:depth=2"}
+    assert document["games"] + document["repeats"] == 6

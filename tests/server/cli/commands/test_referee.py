@@ -1,4 +1,4 @@
-"""`noughts referee` and the options of the bus: errors come before anything is done."""
+"""`noughts referee`, and `noughts serve --bus`: wrong options and an unreachable database."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,22 +44,22 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
         (["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--absence", "soon"], ("--inactivity-timeout",)),
     ],
 )
-def test_what_no_cluster_can_be_made_of_is_said_with_what_to_do(
+def test_wrong_options_of_a_cluster_are_refused_with_a_fix(
     words: Sequence[str], expected: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = invoke(words, code=2).stderr
+    errors = invoke(words, code=2).stderr
     for text in expected:
-        assert text in " ".join(said.split())
+        assert text in " ".join(errors.split())
 
 
-def test_a_bus_or_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
-    said = invoke(["referee", "--bus", "nats://127.0.0.1:1", "--db", POSTGRES], code=1).stderr
-    assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(said.split())
+def test_unreachable_database_of_a_cluster_is_named(tmp_path: Path) -> None:
+    errors = invoke(["referee", "--bus", "nats://127.0.0.1:1", "--db", POSTGRES], code=1).stderr
+    assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(errors.split())
     nats = Nats(tmp_path)
     nats.start()
     try:
-        said = invoke(["serve", "--bus", nats.url, "--db", POSTGRES, "--no-web"], code=1).stderr
+        errors = invoke(["serve", "--bus", nats.url, "--db", POSTGRES, "--no-web"], code=1).stderr
     finally:
         nats.kill()
-    assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(said.split())
+    assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(errors.split())

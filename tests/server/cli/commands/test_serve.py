@@ -1,4 +1,4 @@
-"""`noughts serve`: its start, its stop, and what it shows callers."""
+"""`noughts serve`: its start, its stop, its warnings, and the services that it lists by reflection."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.server.cli.conftest import Refusal
 from tests.support.patience import PATIENCE
 
 
-def services(start: Any, database: str, options: str) -> list[str]:
-    """Return the answer of a server with these options to a caller."""
+def reflected_services(start: Any, database: str, options: str) -> list[str]:
+    """Return the names of the services that a server with these options lists by reflection."""
     line = f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json --log-level error {options}"
     with start(line) as process:
         address = json.loads(process.stdout.readline())["grpc"]
@@ -29,7 +29,7 @@ def services(start: Any, database: str, options: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "options, told",
+    "options, warnings",
     [
         ("--no-web --listen 0.0.0.0:0 --insecure", ["--listen 0.0.0.0:", "--proxy"]),
         ("--no-web --listen 0.0.0.0:0 --insecure --proxy 10.0.0.1", []),
@@ -42,16 +42,17 @@ def services(start: Any, database: str, options: str) -> list[str]:
         ("--listen 127.0.0.1:0 --web 127.0.0.1:0", []),
     ],
 )
-def test_ports_that_face_the_network_are_reported(start: Any, database: str, options: str, told: list[str]) -> None:
+def test_ports_that_face_the_network_are_reported(start: Any, database: str, options: str, warnings: list[str]) -> None:
     with start(f"serve {options} --db {database} --format json --log-level error") as process:
         process.stdout.readline()
         process.terminate()
         errors = process.communicate(timeout=PATIENCE)[1]
-    assert len(errors.splitlines()) == bool(told), errors
-    assert all(words in errors for words in told), errors
+    # All warnings stand on one line.
+    assert len(errors.splitlines()) == (1 if warnings else 0), errors
+    assert all(words in errors for words in warnings), errors
 
 
-def test_bots_are_sent_to_a_host_and_not_to_all_addresses(start: Any, database: str) -> None:
+def test_printed_command_for_bots_has_a_host_for_all_addresses(start: Any, database: str) -> None:
     with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --log-level error") as process:
         port = process.stdout.readline().rpartition(":")[2].strip()
         process.terminate()
@@ -64,13 +65,13 @@ def test_a_public_url_is_a_scheme_and_a_host(refusal: Refusal, url: str) -> None
     refusal(f"serve --public-url '{url}' --no-web --listen 127.0.0.1:0", code=2)
 
 
-def test_services_are_told_by_default(start: Any, database: str) -> None:
-    assert "noughts.v1.PlayService" in services(start, database, "")
+def test_reflection_lists_the_services_by_default(start: Any, database: str) -> None:
+    assert "noughts.v1.PlayService" in reflected_services(start, database, "")
 
 
-def test_no_reflection_tells_nothing(start: Any, database: str) -> None:
+def test_no_reflection_option_lists_no_services(start: Any, database: str) -> None:
     with pytest.raises(grpc.RpcError) as caught:
-        services(start, database, "--no-reflection")
+        reflected_services(start, database, "--no-reflection")
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
@@ -83,22 +84,24 @@ def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
         assert process.returncode == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, number: signal.Signals) -> None:
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_prints_its_addresses_and_stops_without_errors(
+    start: Any, database: str, signal_number: signal.Signals
+) -> None:
     with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
         ready = json.loads(process.stdout.readline())
         assert set(ready) == {"grpc", "web", "metrics"}
         assert ready["web"] is None
-        process.send_signal(number)
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert out == ""
-    assert "event=serving" in err
-    assert not [line for line in err.splitlines() if "level=info" not in line or "alembic" in line]
+        process.send_signal(signal_number)
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    assert output == ""
+    assert "event=serving" in errors
+    assert not [line for line in errors.splitlines() if "level=info" not in line or "alembic" in line]
 
 
-def _seen(noughts: Any, env: dict[str, str]) -> tuple[int, int]:
-    """Return how many games are over on the server, and how many are running."""
+def _game_counts(noughts: Any, env: dict[str, str]) -> tuple[int, int]:
+    """Return the number of finished games on the server, and that of running games."""
     status = json.loads(noughts("status --once --format json", env=env).stdout)
     return status["games"], status["games_in_flight"]
 
@@ -114,14 +117,14 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
         for name in ("one", "two"):
             noughts(f"tournament join long --bot {name}", env=env)
         noughts("tournament start long", env=env)
-        # Before the first game begins there is nothing to wait for.
         while not json.loads(noughts("tournament show long --format json", env=env).stdout)["games"]:
             pass
         bot.send_signal(signal.SIGSTOP)  # its games will not end by themselves
         try:
-            before, now = None, _seen(noughts, env)
-            while before != now or not now[1]:
-                before, now = now, _seen(noughts, env)
+            # Wait until the games of the stopped bot run and all others have ended.
+            counts_before, counts = None, _game_counts(noughts, env)
+            while counts_before != counts or not counts[1]:
+                counts_before, counts = counts, _game_counts(noughts, env)
             server.send_signal(signal.SIGINT)
             with pytest.raises(Exception, match="timed out"):
                 server.wait(timeout=1)
@@ -132,12 +135,12 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
         assert server.returncode == 130
 
 
-def test_serve_refuses_to_be_heard_from_afar_in_plaintext(refusal: Refusal) -> None:
+def test_serve_refuses_to_listen_to_the_network_in_plaintext(refusal: Refusal) -> None:
     for listen in ("0.0.0.0:0", "[::]:0", "referee.example.org:7450"):
         refusal(f"serve --no-web --listen {listen}", code=2)
 
 
-def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> None:
+def test_insecure_option_lets_serve_listen_to_the_network(start: Any, database: str) -> None:
     with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
         assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
         process.terminate()
@@ -179,5 +182,5 @@ def test_metrics_beyond_this_machine_are_a_usage_error(refusal: Refusal) -> None
         "--proxy example.org",
     ],
 )
-def test_a_bound_or_a_proxy_that_is_none_is_a_usage_error(refusal: Refusal, option: str) -> None:
+def test_a_wrong_limit_or_proxy_is_a_usage_error(refusal: Refusal, option: str) -> None:
     refusal(f"serve --no-web --listen 127.0.0.1:0 {option}", code=2)

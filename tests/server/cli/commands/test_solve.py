@@ -1,4 +1,4 @@
-"""`noughts solve`: values, and refusals in the words of the command line."""
+"""`noughts solve`: values of positions, and errors in the words of the command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from noughts_server.cli.commands import solve as command_module
 from tests.support.command_line import invoke
 
 
-def solved(line: str) -> dict[str, object]:
+def solution_of(line: str) -> dict[str, object]:
+    """Return the JSON that `noughts solve` prints with these words."""
     document: dict[str, object] = json.loads(invoke(["solve", *line.split(), "--format", "json"]).stdout)
     return document
 
 
 def test_a_solved_position_has_value_distance_and_best_moves() -> None:
-    assert solved("tictactoe --moves a1,b2,a2") == {
+    assert solution_of("tictactoe --moves a1,b2,a2") == {
         "variant": "tictactoe",
         "position": "...XO.X.. O",
         "value": "draw",
@@ -26,24 +27,24 @@ def test_a_solved_position_has_value_distance_and_best_moves() -> None:
         "exact": True,
         "best": ["a3"],
     }
-    lost = solved("tictactoe3d --moves 2b2")
-    assert (lost["value"], lost["plies"]) == ("loss", 6)
+    document = solution_of("tictactoe3d --moves 2b2")
+    assert (document["value"], document["plies"]) == ("loss", 6)
 
 
 def test_a_forced_win_on_a_large_board_is_not_exact() -> None:
-    found = solved("gomoku --moves h8,a1,i8,a3,j8,a5")
-    assert (found["value"], found["plies"], found["exact"], found["best"]) == ("win", 3, False, ["g8"])
+    document = solution_of("gomoku --moves h8,a1,i8,a3,j8,a5")
+    assert (document["value"], document["plies"], document["exact"], document["best"]) == ("win", 3, False, ["g8"])
 
 
 def test_an_unproven_value_is_unknown() -> None:
     assert invoke(["solve", "gomoku"]).stdout == "X to move: unknown; no forced win found\n"
-    stopped = invoke(["solve", "mnk:4,4,4", "--effort", "100"])
-    assert "unknown" in stopped.stdout
-    assert "The search ended after an effort of 100; --effort N allows more." in stopped.stderr
+    result = invoke(["solve", "mnk:4,4,4", "--effort", "100"])
+    assert "unknown" in result.stdout
+    assert "The search ended after an effort of 100; --effort N allows more." in result.stderr
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line, complaint",
     [
         ("", "VARIANT: got none, expected a variant"),
         ("tictactoe --variant tictactoe", "VARIANT and --variant: got both"),
@@ -54,8 +55,8 @@ def test_an_unproven_value_is_unknown() -> None:
         ("tictactoe --moves a1,b1,a2,b2,a3,b3", "--moves: got move 5 on a3, which ends the game (line)"),
     ],
 )
-def test_what_cannot_be_solved_is_refused_with_the_reason(line: str, said: str) -> None:
-    assert said in " ".join(invoke(["solve", *line.split()], code=2).stderr.split())
+def test_wrong_arguments_of_solve_are_refused_with_the_reason(line: str, complaint: str) -> None:
+    assert complaint in " ".join(invoke(["solve", *line.split()], code=2).stderr.split())
 
 
 def test_connect4_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,13 +68,14 @@ def test_connect4_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPa
     assert "pip install '.[connect4]'" in error
 
 
-def solved_lines(variant: str, lines: str) -> list[dict[str, object]]:
+def solve_lines(variant: str, lines: str) -> list[dict[str, object]]:
+    """Return the JSON documents that `noughts solve` prints for these lines on stdin."""
     output = invoke(["solve", "--variant", variant, "--format", "json"], stdin=lines).stdout
     return [json.loads(line) for line in output.splitlines()]
 
 
 def test_positions_on_stdin_are_texts_or_documents() -> None:
-    assert solved_lines("tictactoe", 'XX.OO....\n\n{"position": "X...O...X O", "move": 3}\nXXX/OO./... O\n') == [
+    assert solve_lines("tictactoe", 'XX.OO....\n\n{"position": "X...O...X O", "move": 3}\nXXX/OO./... O\n') == [
         {"position": "XX.OO.... X", "value": 1, "distance": 1, "best": [2]},
         {"position": "X...O...X O", "value": 0, "distance": None, "best": [1, 3, 5, 7]},
         {"position": "XXXOO.... O", "value": -1, "distance": 0, "best": []},
@@ -82,12 +84,12 @@ def test_positions_on_stdin_are_texts_or_documents() -> None:
 
 def test_an_unknown_value_on_stdin_is_null() -> None:
     empty = "." * 225
-    assert solved_lines("gomoku", empty) == [{"position": f"{empty} X", "value": None, "distance": None, "best": []}]
+    assert solve_lines("gomoku", empty) == [{"position": f"{empty} X", "value": None, "distance": None, "best": []}]
 
 
 def test_many_positions_are_solved_in_their_order() -> None:
     positions = [f"{'.' * cell}X{'.' * (8 - cell)} O" for cell in range(9)] * 20
-    documents = solved_lines("tictactoe", "\n".join(positions))
+    documents = solve_lines("tictactoe", "\n".join(positions))
     assert [document["position"] for document in documents] == positions
     assert {document["value"] for document in documents} == {0}
     assert documents[:9] == documents[-9:]

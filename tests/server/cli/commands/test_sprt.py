@@ -1,4 +1,4 @@
-"""`noughts sprt`: tests of results, and plans."""
+"""`noughts sprt`: sequential tests of given results, and the number of games that a test will need."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ def test_sprt_of_games_and_of_pairs(noughts: Any) -> None:
 
 
 def test_sprt_takes_normalized_hypotheses_far_apart(noughts: Any) -> None:
-    far = json.loads(noughts("sprt --penta 5,100,500,200,195 --elo1 240 --model normalized --format json").stdout)
-    assert far["llr"] == pytest.approx(21.429, abs=1e-3)
-    planned = json.loads(noughts("sprt --elo1 240 --model normalized --plan 300 --format json").stdout)
-    assert 10 < planned["expected_games"] < planned["games95"] < 100
+    test = json.loads(noughts("sprt --penta 5,100,500,200,195 --elo1 240 --model normalized --format json").stdout)
+    assert test["llr"] == pytest.approx(21.429, abs=1e-3)
+    plan = json.loads(noughts("sprt --elo1 240 --model normalized --plan 300 --format json").stdout)
+    assert 10 < plan["expected_games"] < plan["games95"] < 100
 
 
 def test_sprt_plans_for_bots_far_apart(noughts: Any, transcript: Transcript) -> None:
-    weaker = json.loads(noughts("sprt --plan -50 --draw-rate 0.8 --format json").stdout)
-    assert (weaker["pass_probability"], round(weaker["expected_games"])) == (0, 411)
+    plan = json.loads(noughts("sprt --plan -50 --draw-rate 0.8 --format json").stdout)
+    assert (plan["pass_probability"], round(plan["expected_games"])) == (0, 411)
     transcript("sprt --elo1 300 --plan 600 --draw-rate 0")
 
 
-def test_sprt_of_only_wins_tells_no_infinity(noughts: Any, transcript: Transcript) -> None:
-    told = json.loads(noughts("sprt --wins 27 --elo1 50 --format json").stdout)
-    assert (told["elo"], told["error95"], told["decision"]) == (None, None, "H1")
+def test_sprt_of_only_wins_reports_no_infinity(noughts: Any, transcript: Transcript) -> None:
+    document = json.loads(noughts("sprt --wins 27 --elo1 50 --format json").stdout)
+    assert (document["elo"], document["error95"], document["decision"]) == (None, None, "H1")
     transcript("sprt --wins 27 --elo1 50")
 
 
-def test_sprt_plan_tells_how_many_games(noughts: Any, transcript: Transcript) -> None:
-    told = json.loads(noughts("sprt --elo1 10 --plan 5 --draw-rate 0.3 --format json").stdout)
-    assert told["pass_probability"] == pytest.approx(0.5, abs=0.01)
-    assert 7_000 < told["expected_games"] < told["games95"]
+def test_sprt_plan_estimates_the_number_of_games(noughts: Any, transcript: Transcript) -> None:
+    document = json.loads(noughts("sprt --elo1 10 --plan 5 --draw-rate 0.3 --format json").stdout)
+    assert document["pass_probability"] == pytest.approx(0.5, abs=0.01)
+    assert 7_000 < document["expected_games"] < document["games95"]
     transcript("sprt --elo1 10 --plan 5")
 
 
@@ -59,5 +59,5 @@ def test_sprt_plan_tells_how_many_games(noughts: Any, transcript: Transcript) ->
         "--plan 700 --draw-rate 0.9",
     ],
 )
-def test_sprt_refuses_what_it_cannot_test(refusal: Refusal, options: str) -> None:
+def test_wrong_options_of_sprt_are_refused(refusal: Refusal, options: str) -> None:
     refusal(f"sprt {options}", code=2)

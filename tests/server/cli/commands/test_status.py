@@ -13,28 +13,28 @@ from typing import Any
 from tests.support.patience import PATIENCE
 
 
-def test_status_is_printed_once_where_there_is_no_terminal(noughts: Any, server: str) -> None:
-    shown = noughts(f"status --server {server}").stdout
-    assert f"at {server} serving" in shown
+def test_status_is_printed_once_if_stdout_is_no_terminal(noughts: Any, server: str) -> None:
+    output = noughts(f"status --server {server}").stdout
+    assert f"at {server} serving" in output
     for name in ("games/s", "plies/s", "running", "queued", "bots online", "watchers", "commit", "loop lag"):
-        assert name in shown
-    assert "\x1b" not in shown
+        assert name in output
+    assert "\x1b" not in output
 
 
 def test_status_on_a_terminal_is_refreshed_until_interrupted(server: str) -> None:
-    leader, follower = pty.openpty()
+    controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "noughts_server.cli", "status", "--server", server]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
-    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=subprocess.PIPE, env=env) as process:
-        os.close(follower)
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, env=env) as process:
+        os.close(terminal)
         drawn = b""
         while drawn.count(b"serving") < 3:
-            drawn += os.read(leader, 65_536)
+            drawn += os.read(controller, 65_536)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
-    os.close(leader)
+    os.close(controller)
 
 
 def test_status_as_json_needs_no_token(noughts: Any, server: str) -> None:

@@ -1,4 +1,4 @@
-"""`noughts watch`: what is printed while a tournament is played on a server."""
+"""`noughts watch`: its lines of text and JSON, and its overview, while a tournament is played on a server."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
-def spring(ask: Ask, server: str, token: str) -> Iterator[Callable[[], None]]:
-    """The tournament `spring` of 20 games of two bots that are online; call it to have it played."""
+def start_spring(ask: Ask, server: str, token: str) -> Iterator[Callable[[], None]]:
+    """A function that starts the tournament `spring`: 20 games of two bots that are online."""
     ask("tournament create spring --games 20 --seed 4")
     with bots_online(server, token, ada="random", bob="random"):
         for name in ("ada", "bob"):
@@ -33,15 +33,15 @@ def spring(ask: Ask, server: str, token: str) -> Iterator[Callable[[], None]]:
 
 
 def test_json_lines_lead_from_the_snapshot_to_the_end(
-    ask: Ask, start: Any, spring: Callable[[], None], server: str
+    ask: Ask, start: Any, start_spring: Callable[[], None], server: str
 ) -> None:
     with start(f"watch spring --format json --server {server}") as process:
         first = json.loads(process.stdout.readline())
         assert (first["event"], first["tournaments"][0]["state"]) == ("snapshot", "open")
-        spring()
-        rest, complaints = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, complaints) == (0, "")
-    events = [json.loads(line) for line in rest.splitlines()]
+        start_spring()
+        output, errors = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, errors) == (0, "")
+    events = [json.loads(line) for line in output.splitlines()]
     sequences = [first["sequence"], *(event["sequence"] for event in events)]
     assert sorted(set(sequences)) == list(range(sequences[0], sequences[-1] + 1))
     last = [event for event in events if event["event"] == "tournament"][-1]
@@ -50,13 +50,13 @@ def test_json_lines_lead_from_the_snapshot_to_the_end(
 
 
 def test_a_game_is_watched_from_its_first_ply_and_again_when_it_is_over(
-    ask: Ask, noughts: Any, start: Any, spring: Callable[[], None], server: str
+    ask: Ask, noughts: Any, start: Any, start_spring: Callable[[], None], server: str
 ) -> None:
-    spring()
+    start_spring()
     with start(f"watch spring/7 --format json --server {server}") as process:
-        said, _ = process.communicate(timeout=PATIENCE)
+        output, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
-    events = [json.loads(line) for line in said.splitlines()]
+    events = [json.loads(line) for line in output.splitlines()]
     moves = list(events[0]["games"][0]["moves"])
     for event in events:
         if event["event"] == "game":
@@ -74,7 +74,7 @@ def test_a_game_is_watched_from_its_first_ply_and_again_when_it_is_over(
 
 
 @pytest.mark.parametrize("line", ["watch", "watch --format json"])
-def test_interrupting_is_the_way_to_stop(start: Any, server: str, line: str) -> None:
+def test_interrupted_watch_exits_with_code_0(start: Any, server: str, line: str) -> None:
     with start(f"{line} --server {server}") as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -89,15 +89,13 @@ def test_interrupting_is_the_way_to_stop(start: Any, server: str, line: str) -> 
         ("watch a/b/c", 2),
     ],
 )
-def test_what_cannot_be_watched_is_named(ask: Ask, refusal: Refusal, server: str, line: str, code: int) -> None:
+def test_unknown_tournaments_and_games_are_named(ask: Ask, refusal: Refusal, server: str, line: str, code: int) -> None:
     ask("tournament create spring")
     refusal(f"{line} --server {server}", code=code)
 
 
-# The screen, drawn without a terminal.
-
-
-def drawn(*messages: pb.WatchResponse, width: int = 100) -> str:
+def draw_overview(*messages: pb.WatchResponse, width: int = 100) -> str:
+    """Return what the overview draws after these messages, without a terminal."""
     console = Console(file=io.StringIO(), width=width, height=40, force_terminal=True, color_system=None)
     view = View()
     with RedrawnOverview("tournaments/cup", console) as screen:
@@ -108,6 +106,7 @@ def drawn(*messages: pb.WatchResponse, width: int = 100) -> str:
 
 
 def tournament(*labels: str) -> pb.WatchedTournament:
+    """A running tournament with these entries in the order of their ranks."""
     running = pb.WatchedTournament(
         name="tournaments/cup", state=tournaments_pb2.TOURNAMENT_STATE_RUNNING, games_total=10, games_done=4
     )
@@ -124,7 +123,7 @@ def test_the_winning_line_and_the_last_move_are_marked() -> None:
     assert [str(span.style) for span in rows[1].spans[1:2]] == ["bold magenta reverse"]
 
 
-def test_the_screen_shows_boards_clocks_and_who_has_moved_up() -> None:
+def test_overview_shows_boards_clocks_and_who_moved_up_in_rank() -> None:
     game = pb.WatchedGame(
         name="tournaments/cup/games/3",
         variant="tictactoe",
@@ -140,7 +139,7 @@ def test_the_screen_shows_boards_clocks_and_who_has_moved_up() -> None:
     )
     first = pb.WatchResponse(snapshot=pb.WatchSnapshot(tournaments=[tournament("ada", "bob")], games=[game]))
     second = pb.WatchResponse(increments=pb.Increments(tournaments=[tournament("bob", "ada")]))
-    text = drawn(first, second)
+    text = draw_overview(first, second)
     assert "cup: running, 4 of 10 games" in text
     assert "X ada  1:01.5" in text
     assert "1-0, line" in text
@@ -150,8 +149,8 @@ def test_the_screen_shows_boards_clocks_and_who_has_moved_up() -> None:
 @pytest.mark.parametrize("columns, width", [(3, 80), (12, 80), (13, 80), (15, 80), (30, 80), (30, 40)])
 def test_each_row_of_a_board_is_one_line(columns: int, width: int) -> None:
     game = pb.WatchedGame(name="tournaments/cup/games/1", variant=f"mnk:{columns},4,3", first="ada", second="bob")
-    text = drawn(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), width=width)
+    text = draw_overview(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), width=width)
     rows = [line for line in text.splitlines() if ". ." in line]
-    # The display is drawn when it starts and when it stops; cells that find no room are not shown.
+    # The overview is drawn when it starts and when it stops. It leaves out columns that are too many for the width.
     assert len(rows) % 4 == 0
     assert {line.count(".") for line in rows} == {min(columns, (width - 5) // 2)}

@@ -1,4 +1,4 @@
-"""`noughts watch` shows what a bot written with the SDK says of its positions."""
+"""`noughts watch` shows the scores that a bot written with the SDK gives its positions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from noughts_server.cli.drawing.feed_lines import events
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 from tests.support.patience import PATIENCE
 
-# Plays the first free cell as soon as a line on stdin allows a game to begin; sends scores if it is called `ada`.
-TALKER = """
+# Plays the first free cell. Its first move waits for a line on stdin. It sends scores if its name is `ada`.
+SCORING_BOT = """
 import asyncio, sys
 from noughts_bots import Bot, Move
 from noughts_bots.connection.session import Login, play
 
 server, token, name = sys.argv[1:]
 
-class Talker(Bot):
+class ScoringBot(Bot):
     def choose(self, position):
         if position.ply < 2:
             sys.stdin.readline()
         cell = position.free[0]
         return Move(cell, 24.5 - position.ply // 2) if name == "ada" else cell
 
-asyncio.run(play(Talker(), Login(server, token, name=name), lambda event: print(event, flush=True)))
+asyncio.run(play(ScoringBot(), Login(server, token, name=name), lambda event: print(event, flush=True)))
 """
 
 
@@ -43,7 +43,7 @@ def test_scores_are_in_the_lines_of_text_and_of_json(noughts: Any, start: Any, s
     with ExitStack() as stack:
         bots = []
         for name in ("ada", "bob"):
-            command = [sys.executable, "-c", TALKER, server, token, name]
+            command = [sys.executable, "-c", SCORING_BOT, server, token, name]
             bot = stack.enter_context(
                 subprocess.Popen(command, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
@@ -55,23 +55,23 @@ def test_scores_are_in_the_lines_of_text_and_of_json(noughts: Any, start: Any, s
         for name in ("ada", "bob"):
             noughts(f"tournament join spring --bot {name}", env=env)
         noughts("tournament start spring", env=env)
-        in_json = stack.enter_context(start(f"watch spring/1 --format json --server {server}"))
-        in_text = stack.enter_context(start(f"watch spring/1 --server {server}"))
-        (game,) = json.loads(in_json.stdout.readline())["games"]
+        json_watch = stack.enter_context(start(f"watch spring/1 --format json --server {server}"))
+        text_watch = stack.enter_context(start(f"watch spring/1 --server {server}"))
+        (game,) = json.loads(json_watch.stdout.readline())["games"]
         assert (game["first_score"], game["second_score"]) == (None, None)
-        assert in_text.stdout.readline().startswith("spring/1: ")
+        assert text_watch.stdout.readline().startswith("spring/1: ")
         for bot in bots:
             assert bot.stdin is not None
             bot.stdin.write("play\n")
             bot.stdin.flush()
-        documents = [json.loads(line) for line in in_json.communicate(timeout=PATIENCE)[0].splitlines()]
-        text = in_text.communicate(timeout=PATIENCE)[0].splitlines()
+        documents = [json.loads(line) for line in json_watch.communicate(timeout=PATIENCE)[0].splitlines()]
+        text = text_watch.communicate(timeout=PATIENCE)[0].splitlines()
     plies = {document["ply"]: document["score"] for document in documents if document["event"] == "ply"}
-    # The first free cells in turn: side X wins with ply 6.
-    talks = 0 if game["first"] == "ada" else 1
-    assert plies == {ply: 24.5 - ply // 2 if ply & 1 == talks else None for ply in range(7)}
-    told = [line.partition(", score ")[2] for line in text if ": ply " in line]
-    assert told == ["" if score is None else f"{score:g}" for score in plies.values()]
+    # Both sides play the first free cell, so X wins with ply 6.
+    scoring_side = 0 if game["first"] == "ada" else 1
+    assert plies == {ply: 24.5 - ply // 2 if ply % 2 == scoring_side else None for ply in range(7)}
+    text_scores = [line.partition(", score ")[2] for line in text if ": ply " in line]
+    assert text_scores == ["" if score is None else f"{score:g}" for score in plies.values()]
 
 
 @pytest.fixture
@@ -88,7 +88,8 @@ def game() -> pb.WatchedGame:
     )
 
 
-def drawn(game: pb.WatchedGame) -> str:
+def draw_overview(game: pb.WatchedGame) -> str:
+    """Return what the overview draws of this game, without a terminal."""
     console = Console(file=io.StringIO(), width=100, height=40, force_terminal=True, color_system=None)
     with RedrawnOverview("tournaments/cup", console) as screen:
         screen.state.take(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), View())
@@ -97,15 +98,15 @@ def drawn(game: pb.WatchedGame) -> str:
 
 
 def test_the_board_shows_the_last_scores_if_there_are_any(game: pb.WatchedGame) -> None:
-    assert "score  X -0.125  O -" in drawn(game)
+    assert "score  X -0.125  O -" in draw_overview(game)
     game.second_score = 1.7976931348623157e308
-    assert "score  X -0.125  O 1.79" in drawn(game)
+    assert "score  X -0.125  O 1.79" in draw_overview(game)
     game.ClearField("first_score")
     game.ClearField("second_score")
-    assert "score" not in drawn(game)
+    assert "score" not in draw_overview(game)
 
 
 def test_a_snapshot_in_json_has_the_last_scores(game: pb.WatchedGame) -> None:
     (document,) = events(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])))
-    (seen,) = document["games"]
-    assert (seen["first_score"], seen["second_score"]) == (-0.125, None)
+    (row,) = document["games"]
+    assert (row["first_score"], row["second_score"]) == (-0.125, None)

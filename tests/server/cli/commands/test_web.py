@@ -1,4 +1,4 @@
-"""`noughts web`, and the site that `noughts serve` starts and minds."""
+"""`noughts web`, and the site that `noughts serve` starts and restarts after a crash."""
 
 import asyncio
 import json
@@ -31,14 +31,14 @@ CHILD = "noughts_server.web.child"
 def status(site: str) -> int:
     """Return the site's status for a page that only its server can answer; 0 without an answer."""
     try:
-        with urlopen(f"{site}/api/v1/status", timeout=PATIENCE) as answer:
-            return int(answer.status)
+        with urlopen(f"{site}/api/v1/status", timeout=PATIENCE) as response:
+            return int(response.status)
     except (URLError, OSError):
         return 0
 
 
-def child_of(process: "subprocess.Popen[str]") -> psutil.Process | None:
-    """The process of the site that this server minds."""
+def site_process(process: "subprocess.Popen[str]") -> psutil.Process | None:
+    """Return the process of the site that this server has started, or None while there is none."""
     for child in psutil.Process(process.pid).children():
         try:
             if CHILD in child.cmdline():
@@ -48,48 +48,48 @@ def child_of(process: "subprocess.Popen[str]") -> psutil.Process | None:
     return None
 
 
-def test_web_says_where_it_is_and_stops_politely(start: Any, server: str) -> None:
+def test_web_prints_its_address_and_stops_without_errors(start: Any, server: str) -> None:
     with start(f"web --server {server} --listen 127.0.0.1:0 --format json") as process:
         ready = json.loads(process.stdout.readline())
         assert set(ready) == {"web"}
         assert status(ready["web"]) == 200
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out, err) == (0, "", "")
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, output, errors) == (0, "", "")
 
 
-def test_web_says_so_where_it_cannot_listen(noughts: Any, refusal: Refusal, server: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        refused = noughts(f"web --server {server} --listen {address}", code=1)
-    assert f"--listen '{address}': cannot listen there: Address already in use" in refused.stderr
+def test_web_names_an_address_at_which_it_cannot_listen(noughts: Any, refusal: Refusal, server: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        result = noughts(f"web --server {server} --listen {address}", code=1)
+    assert f"--listen '{address}': cannot listen there: Address already in use" in result.stderr
     refusal(f"web --server {server} --listen 7480", code=2)
 
 
-def test_a_killed_site_is_restarted_and_nobody_is_refused(start: Any, database: str) -> None:
+def test_a_killed_site_is_restarted_and_refuses_no_call(start: Any, database: str) -> None:
     line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level warning"
     with start(line) as process:
         site = json.loads(process.stdout.readline())["web"]
-        # No child is there yet: the call waits for it.
+        # The process of the site may not serve yet: the call waits for it.
         assert status(site) == 200
-        first = eventually(lambda: child_of(process), lambda child: child is not None, 60)
+        first = eventually(lambda: site_process(process), lambda child: child is not None, 60)
         assert first is not None
         first.kill()
-        eventually(lambda: child_of(process), lambda child: child is not None and child.pid != first.pid, 60)
+        eventually(lambda: site_process(process), lambda child: child is not None and child.pid != first.pid, 60)
         assert status(site) == 200
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert err.count("website_restarted") == 1
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    assert errors.count("website_restarted") == 1
     assert status(site) == 0
 
 
-def test_a_site_ends_with_its_server_however_that_ended(start: Any, database: str) -> None:
+def test_a_site_ends_when_its_server_is_killed(start: Any, database: str) -> None:
     line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level error"
     with start(line) as process:
         site = json.loads(process.stdout.readline())["web"]
         assert status(site) == 200
-        child = child_of(process)
+        child = site_process(process)
         assert child is not None
         process.kill()
         process.communicate(timeout=PATIENCE)
@@ -97,72 +97,74 @@ def test_a_site_ends_with_its_server_however_that_ended(start: Any, database: st
     assert status(site) == 0
 
 
-def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, database: str, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+def test_serve_fails_if_the_requested_site_cannot_start(noughts: Any, database: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         line = f"serve --listen 127.0.0.1:0 --db {database} --web {address}"
         assert f"--web '{address}': cannot listen there" in noughts(line, code=1).stderr
         assert "expected at most one of them" in noughts(f"{line} --no-web", code=2).stderr
-        encrypted = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
-        assert "got a server that uses TLS" in encrypted
-        assert "noughts web --server NAME:PORT --tls-ca CA.pem" in encrypted
+        errors = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
+        assert "got a server that uses TLS" in errors
+        assert "noughts web --server NAME:PORT --tls-ca CA.pem" in errors
 
 
-def test_a_server_says_why_it_has_no_site(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+def test_a_server_without_its_default_site_says_why(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         monkeypatch.setattr(serve, "DEFAULT_WEB", address)
         assert serve._website_listener(None, encrypted=False) is None
-    said = capsys.readouterr().err
-    assert f"No website: --web '{address}': cannot listen there: Address already in use" in said
-    assert "or none with --no-web" in said
+    errors = capsys.readouterr().err
+    assert f"No website: --web '{address}': cannot listen there: Address already in use" in errors
+    assert "or none with --no-web" in errors
 
 
-def test_a_server_loads_nothing_of_the_site() -> None:
+def test_a_server_imports_no_packages_of_the_site() -> None:
     program = (
         "import sys; import noughts_server.cli.commands.serve, noughts_server.cli.commands.web,"
         " noughts_server.cli.processes.serving, noughts_server.web.supervisor;"
         " print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
     )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert said.stdout == "[]\n"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
 
 
-def test_port_that_is_just_being_released_is_waited_for() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port = held.getsockname()[1]
-        releasing = threading.Timer(0.3, held.close)
-        releasing.start()
+def test_open_listener_waits_for_a_port_that_is_being_released() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as old_listener:
+        port = old_listener.getsockname()[1]
+        timer = threading.Timer(0.3, old_listener.close)
+        timer.start()
         with open_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
-        releasing.join()
+        timer.join()
 
 
-def test_port_of_a_killed_server_on_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as held:
+def test_open_listener_waits_five_seconds_for_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as old_listener:
         now, released_at = 0.0, 5.0
 
         def sleep(seconds: float) -> None:
             nonlocal now
             now += seconds
             if now >= released_at:
-                held.close()
+                old_listener.close()
 
         monkeypatch.setattr(listening, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
-        port = held.getsockname()[1]
+        port = old_listener.getsockname()[1]
         with open_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
 
 
-def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_site_process_returns_its_signal_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     start = asyncio.create_subprocess_exec
 
-    async def killed_at_once(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+    async def start_and_kill(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
         child = await start(*arguments, **options)
         child.kill()
         await child.wait()
         return child
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", killed_at_once)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_kill)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert run_loop(supervisor._run_child("127.0.0.1:1", listener, "{}")) == -signal.SIGKILL

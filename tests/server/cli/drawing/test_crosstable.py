@@ -24,20 +24,21 @@ class Pair(NamedTuple):
 PAIRS = (Pair("A", "B", 3, 2, 1), Pair("B", "A", 4, 0, 2))
 
 
-def printed(table: Crosstable, width: int) -> list[str]:
+def print_table(table: Crosstable, width: int) -> list[str]:
     console = Console(width=width, file=io.StringIO())
     console.print(crosstable_table(table, console))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
-def everyone_draws(count: int, name: str = "bot") -> Crosstable:
+def drawn_crosstable(count: int, name: str = "bot") -> Crosstable:
+    """A crosstable of `count` bots in which all games were drawn."""
     labels = [f"{name}{number}" for number in range(1, count + 1)]
     pairs = [Pair(a, b, 0, 1, 0) for a in labels for b in labels if a != b]
     return Crosstable(labels, scores_of(pairs))
 
 
-def test_cells_hold_both_sides_from_the_rows_point_of_view() -> None:
+def test_a_cell_has_the_scores_of_its_row_by_side() -> None:
     document = Crosstable(["A", "B"], scores_of(PAIRS)).document()
     assert document == {
         "labels": ["A", "B"],
@@ -74,7 +75,7 @@ def test_points_count_draws_half() -> None:
 
 
 def test_table_shows_each_rows_points() -> None:
-    lines = printed(Crosstable(["A", "B"], scores_of(PAIRS)), 80)
+    lines = print_table(Crosstable(["A", "B"], scores_of(PAIRS)), 80)
     assert [line.split() for line in lines] == [
         ["#", "bot", "1", "2"],
         ["1", "A", "·", "6"],
@@ -85,7 +86,7 @@ def test_table_shows_each_rows_points() -> None:
 @pytest.mark.parametrize("count", [2, 14, 60])
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_wide_table_is_cut_into_blocks_that_fit(count: int, width: int) -> None:
-    lines = printed(everyone_draws(count), width)
+    lines = print_table(drawn_crosstable(count), width)
     assert max(map(len, lines)) <= width
     numbers = [word for line in lines if line.lstrip().startswith("#") for word in line.split()[2:]]
     assert numbers == [str(number) for number in range(1, count + 1)]
@@ -94,16 +95,16 @@ def test_wide_table_is_cut_into_blocks_that_fit(count: int, width: int) -> None:
 
 
 def test_long_labels_leave_room_for_the_cells() -> None:
-    lines = printed(everyone_draws(14, name="b" * 60), 80)
+    lines = print_table(drawn_crosstable(14, name="b" * 60), 80)
     assert max(map(len, lines)) <= 80
     assert sum(line.count(" 1") for line in lines) >= 14 * 13
 
 
 def test_label_cannot_steer_the_terminal() -> None:
-    assert "\x1b" not in "".join(printed(Crosstable(["A\x1b[2J", "B"], {}), 80))
+    assert "\x1b" not in "".join(print_table(Crosstable(["A\x1b[2J", "B"], {}), 80))
 
 
 def test_label_longer_than_the_terminal_is_cut_before_the_cells_are() -> None:
-    lines = printed(everyone_draws(14, name="b" * 60), 40)
+    lines = print_table(drawn_crosstable(14, name="b" * 60), 40)
     assert max(map(len, lines)) <= 40
     assert sum(line.count(" 1") for line in lines if "#" not in line) >= 14 * 13

@@ -9,16 +9,16 @@ from noughts_server.cli.drawing import server_status
 
 
 @pytest.mark.parametrize(
-    "seconds, shown",
+    "seconds, text",
     [(0, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (18_180, "5 h 03 min"), (187_200, "2 d 4 h")],
 )
-def test_duration_is_written_with_two_units(seconds: float, shown: str) -> None:
-    assert server_status.duration(seconds) == shown
+def test_duration_is_written_with_two_units(seconds: float, text: str) -> None:
+    assert server_status.duration(seconds) == text
 
 
-@pytest.mark.parametrize("count, shown", [(0, "0 B"), (1023, "1,023 B"), (1024, "1.0 KiB"), (25_690_112, "24.5 MiB")])
-def test_size_is_written_in_its_unit(count: int, shown: str) -> None:
-    assert server_status.size(count) == shown
+@pytest.mark.parametrize("count, text", [(0, "0 B"), (1023, "1,023 B"), (1024, "1.0 KiB"), (25_690_112, "24.5 MiB")])
+def test_size_is_written_in_its_unit(count: int, text: str) -> None:
+    assert server_status.size(count) == text
 
 
 def test_sparkline_is_full_at_the_highest_value() -> None:
@@ -35,7 +35,7 @@ def test_time_left_follows_from_the_rate_and_is_unknown_without_one() -> None:
     assert server_status.eta(pb.RunningTournament(games_total=100)) == "-"
 
 
-def test_bar_is_as_long_as_the_progress() -> None:
+def test_bar_has_one_length_and_fills_with_the_progress() -> None:
     assert len({len(server_status.bar(done, 10)) for done in range(11)}) == 1
     assert server_status.bar(0, 10)[0] != server_status.bar(10, 10)[0]
     assert set(server_status.bar(0, 0)) == {server_status.bar(0, 10)[0]}

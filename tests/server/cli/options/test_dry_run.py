@@ -1,4 +1,4 @@
-"""`--dry-run`: what a tournament would be."""
+"""`--dry-run`: a forecast of the games and the time that a tournament would need."""
 
 import json
 from pathlib import Path
@@ -9,13 +9,16 @@ import pytest
 from tests.support.command_line import invoke
 
 
-def document(words: str) -> dict[str, Any]:
+def dry_run(words: str) -> dict[str, Any]:
+    """Run a command with `--dry-run`, and return its JSON."""
     return dict(json.loads(invoke([*words.split(), "--dry-run", "--format", "json"]).stdout))
 
 
-def test_timed_run_is_told_by_its_limits() -> None:
-    told = document("tournament run random fives first-free --variant gomoku --time 1/move --games 10 --concurrency 5")
-    assert told == {
+def test_forecast_of_a_timed_run_follows_from_its_limits() -> None:
+    forecast = dry_run(
+        "tournament run random fives first-free --variant gomoku --time 1/move --games 10 --concurrency 5"
+    )
+    assert forecast == {
         "dry_run": True,
         "schedule": "round-robin",
         "variant": "gomoku",
@@ -39,23 +42,22 @@ def test_text_says_games_and_time_in_two_lines() -> None:
     ]
 
 
-def test_run_without_limits_is_told_by_a_trial_that_leaves_nothing(tmp_path: Path, noughts: Any) -> None:
+def test_forecast_without_limits_comes_from_a_trial_that_stores_nothing(tmp_path: Path, noughts: Any) -> None:
     database = tmp_path / "cup.db"
     words = f"tournament run random first-free --games 1000 --db {database} --dry-run --format json"
-    told = json.loads(noughts(words).stdout)
-    assert (told["games_most"], told["eta_basis"]) == (1000, "trial")
-    # In some seconds of two quick bots there are games.
-    assert 0 < told["eta_seconds"] < 3600
+    forecast = json.loads(noughts(words).stdout)
+    assert (forecast["games_most"], forecast["eta_basis"]) == (1000, "trial")
+    # The trial lasts seconds, and in that time two quick bots finish games.
+    assert 0 < forecast["eta_seconds"] < 3600
     assert not database.exists()
 
 
-def test_tournament_that_is_created_is_told_for_some_numbers_of_entries() -> None:
-    told = document("tournament create cup --schedule swiss --rounds 5 --max-entries 20 --time 60+1")
-    assert [(each["entries"], each["rounds"], each["games_most"]) for each in told["forecasts"]] == [
-        (8, 5, 40),
-        (16, 5, 80),
-        (20, 5, 100),
+def test_forecast_of_a_new_tournament_is_for_several_numbers_of_entries() -> None:
+    document = dry_run("tournament create cup --schedule swiss --rounds 5 --max-entries 20 --time 60+1")
+    forecasts = [
+        (forecast["entries"], forecast["rounds"], forecast["games_most"]) for forecast in document["forecasts"]
     ]
+    assert forecasts == [(8, 5, 40), (16, 5, 80), (20, 5, 100)]
 
 
 @pytest.mark.parametrize(
@@ -69,5 +71,5 @@ def test_tournament_that_is_created_is_told_for_some_numbers_of_entries() -> Non
         ("tournament run random pascal --schedule swiss --rounds 4", "2 entries can play 1 round without a rematch"),
     ],
 )
-def test_what_cannot_be_played_is_refused(words: str, message: str) -> None:
+def test_impossible_tournaments_are_refused(words: str, message: str) -> None:
     assert message in " ".join(invoke([*words.split(), "--dry-run"], code=2).stderr.split())

@@ -19,18 +19,18 @@ def bots(server: str, token: str) -> Iterator[None]:
         yield
 
 
-def margins(ask: Ask, tournament: str) -> list[Any]:
+def margins_of_first_game(ask: Ask, tournament: str) -> list[Any]:
     """Wait for the end of a tournament; return the margins of its first game."""
     eventually(lambda: ask(f"tournament show {tournament}")["state"], lambda state: state == "finished")
     return list(ask(f"game show {tournament}/1")["margins_ms"])
 
 
 def test_tournament_is_created_with_a_margin(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
-    made = ask("tournament create cup --time 1/move --margin 1500ms")
-    assert made["margin_ms"] == 1500
+    created = ask("tournament create cup --time 1/move --margin 1500ms")
+    assert created["margin_ms"] == 1500
     ask("tournament join cup --bot here --bot there")
     ask("tournament start cup")
-    assert margins(ask, "cup") == [1500, 1500]
+    assert margins_of_first_game(ask, "cup") == [1500, 1500]
     assert "time 1/move, margin 1500 ms" in noughts("tournament show cup", env=env).stdout
 
 
@@ -38,18 +38,18 @@ def test_tournament_without_a_margin_has_that_of_the_server(ask: Ask) -> None:
     assert ask("tournament create plain --time 1/move")["margin_ms"] == 0
     ask("tournament join plain --bot here --bot there")
     ask("tournament start plain")
-    assert margins(ask, "plain") == [50, 50]
+    assert margins_of_first_game(ask, "plain") == [50, 50]
 
 
 def test_challenge_is_played_with_a_margin(ask: Ask) -> None:
-    played = ask("challenge bot:there --as here --games 2 --time 1/move --margin 0.25")
-    assert margins(ask, played["tournament"]) == [250, 250]
+    challenge = ask("challenge bot:there --as here --games 2 --time 1/move --margin 0.25")
+    assert margins_of_first_game(ask, challenge["tournament"]) == [250, 250]
 
 
 def test_test_is_created_with_a_margin(ask: Ask) -> None:
-    made = ask("test create here there --games 2 --time 1/move --margin 2s")
-    assert made["margin_ms"] == 2000
-    assert margins(ask, made["tournament"]) == [2000, 2000]
+    created = ask("test create here there --games 2 --time 1/move --margin 2s")
+    assert created["margin_ms"] == 2000
+    assert margins_of_first_game(ask, created["tournament"]) == [2000, 2000]
 
 
 @pytest.mark.parametrize("line", ["tournament create cup", "challenge bot:there --as here", "test create here there"])

@@ -1,5 +1,4 @@
-"""`--openings` in local runs: every kind of player begins from them, and wrong ones are refused before anything
-starts."""
+"""`--openings` in local runs."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from tests.support.root import ROOT
 OPENING = [112, 113, 97, 0, 16]
 
 
-def lines(file: Path) -> list[dict[str, Any]]:
+def game_records(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -27,8 +26,8 @@ def program(name: str, *arguments: str) -> str:
     return shlex.join([sys.executable, str(PROGRAMS / name), *arguments])
 
 
-def test_every_kind_of_player_goes_on_from_an_opening(noughts: Any, tmp_path: Path) -> None:
-    # All of them take the lowest free cell: whatever they are, their games from one opening are one game.
+def test_every_kind_of_player_continues_an_opening(noughts: Any, tmp_path: Path) -> None:
+    # All these players take the lowest free cell, so all games from one opening have the same moves.
     book = tmp_path / "book.txt"
     book.write_text(f"# one opening\n{OPENING}\n")
     library = compile_library(ROOT / "bots/examples/c/lowest.c", tmp_path)
@@ -54,16 +53,16 @@ def test_every_kind_of_player_goes_on_from_an_opening(noughts: Any, tmp_path: Pa
         "count": 1,
         "order": "sequential",
     }
-    played = lines(games)
-    assert len(played) == 30
+    records = game_records(games)
+    assert len(records) == 30
     assert document["faults"] == []
-    assert {tuple(game["moves"][:6]) for game in played} == {(*OPENING, 1)}
-    assert len({tuple(game["moves"]) for game in played}) == 1
-    assert all(game["opening"] == OPENING and game["times_ms"][:5] == [0.0] * 5 for game in played)
-    assert all(len(game["times_ms"]) == len(game["moves"]) for game in played)
+    assert {tuple(game["moves"][:6]) for game in records} == {(*OPENING, 1)}
+    assert len({tuple(game["moves"]) for game in records}) == 1
+    assert all(game["opening"] == OPENING and game["times_ms"][:5] == [0.0] * 5 for game in records)
+    assert all(len(game["times_ms"]) == len(game["moves"]) for game in records)
 
 
-def test_both_games_of_a_pair_have_one_opening_and_a_seed_repeats_the_file(noughts: Any, tmp_path: Path) -> None:
+def test_a_pair_has_one_opening_and_a_seed_repeats_the_file(noughts: Any, tmp_path: Path) -> None:
     files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for file, concurrency in zip(files, (1, 32), strict=True):
         noughts(
@@ -72,7 +71,7 @@ def test_both_games_of_a_pair_have_one_opening_and_a_seed_repeats_the_file(nough
         )
     assert files[0].read_bytes() == files[1].read_bytes()
     by_pair: dict[tuple[str, ...], list[list[int]]] = {}
-    for game in lines(files[0]):
+    for game in game_records(files[0]):
         assert game["moves"][:2] == game["opening"]
         by_pair.setdefault(tuple(sorted((game["first"], game["second"]))), []).append(game["opening"])
     for openings in by_pair.values():
@@ -82,11 +81,11 @@ def test_both_games_of_a_pair_have_one_opening_and_a_seed_repeats_the_file(nough
 
 def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
-    said = noughts(
+    output = noughts(
         f"match fives first-free --variant gomoku --games 4 --openings balanced15 --openings-order random -o {file}"
     ).stdout
-    assert "Openings balanced15 (240), random" in said
-    assert all(4 <= len(game["opening"]) <= 7 for game in lines(file))
+    assert "Openings balanced15 (240), random" in output
+    assert all(4 <= len(game["opening"]) <= 7 for game in game_records(file))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, 
         "--variant gomoku --opening-rule swap2 --openings balanced15",
     ],
 )
-def test_openings_that_cannot_be_are_refused_before_anything_starts(refusal: Refusal, options: str) -> None:
+def test_invalid_openings_are_refused(refusal: Refusal, options: str) -> None:
     refusal(f"match random random {options}", code=2)
 
 
@@ -114,7 +113,7 @@ def test_the_line_of_an_illegal_opening_is_named(refusal: Refusal, tmp_path: Pat
     refusal(f"match random random --openings {book}", code=2)
 
 
-def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(
+def test_a_run_is_resumed_with_its_openings_after_their_file_is_deleted(
     noughts: Any, refusal: Refusal, tmp_path: Path
 ) -> None:
     book, file = tmp_path / "book.txt", tmp_path / "games.jsonl"
@@ -126,8 +125,8 @@ def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(
     refusal(f"{run} --games 6 --resume --openings random:2", code=2)
     book.unlink()
     noughts(f"{run} --games 6 --resume -o {file}")
-    assert [game["opening"] for game in lines(file)] == [[4], [4], [6], [6], [2, 6], [2, 6]]
+    assert [game["opening"] for game in game_records(file)] == [[4], [4], [6], [6], [2, 6], [2, 6]]
 
 
-def test_a_folder_is_no_file_of_openings(refusal: Refusal, tmp_path: Path) -> None:
+def test_a_folder_of_openings_is_refused(refusal: Refusal, tmp_path: Path) -> None:
     refusal(f"match random random --openings {tmp_path}", code=2)

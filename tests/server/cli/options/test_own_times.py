@@ -21,18 +21,18 @@ BOT = """
 import time
 from noughts_bots import Bot
 
-class Told(Bot):
-    '''Resigns unless a question has both limits of a move: its own and the opponent's, in seconds.'''
+class Checking(Bot):
+    '''Plays an illegal move unless it gets its own limit of a move and that of the opponent, in seconds.'''
 
     def __init__(self, own="0", opponent="0"):
         self.expected = float(own), float(opponent)
 
     def start(self, game):
-        self.told = game.time.move, game.opponent_time.move
+        self.limits = game.time.move, game.opponent_time.move
 
     def choose(self, position):
         clocks = position.own_clock_us / 1e6, position.opponent_clock_us / 1e6
-        return position.free[0] if self.told == clocks == self.expected else 99
+        return position.free[0] if self.limits == clocks == self.expected else 99
 
 class Slow(Bot):
     def choose(self, position):
@@ -43,24 +43,25 @@ class Slow(Bot):
 
 @pytest.fixture
 def bots(tmp_path: Path) -> str:
+    """The path of a file with the bots `Checking` and `Slow`."""
     (tmp_path / "bots.py").write_text(BOT)
     return f"{tmp_path}/bots.py"
 
 
-def lines(file: Path) -> list[dict[str, Any]]:
+def game_records(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_bots_with_times_of_their_own_are_told_both(noughts: Any, bots: str, tmp_path: Path) -> None:
+def test_bots_get_their_own_time_and_that_of_the_opponent(noughts: Any, bots: str, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     result = noughts(
-        f"match 'A=py{{own=5,opponent=7}}:{bots}:Told' 'B=py{{own=7,opponent=5}}:{bots}:Told'"
+        f"match 'A=py{{own=5,opponent=7}}:{bots}:Checking' 'B=py{{own=7,opponent=5}}:{bots}:Checking'"
         f" --time 5/move --time-of B=7/move -o {games} --format json"
     )
     document = json.loads(result.stdout)
     assert document["terminations"] == {"line": 2}
     assert document["own_times"] == {"B": "7/move"}
-    one, other = lines(games)
+    one, other = game_records(games)
     assert list(one)[-2:] == ["first_time", "second_time"]
     assert (one["first"], one["first_time"], one["second_time"]) == ("A", "5/move", "7/move")
     assert (other["first"], other["first_time"], other["second_time"]) == ("B", "7/move", "5/move")
@@ -71,42 +72,43 @@ def test_only_the_bot_without_enough_time_loses_on_time(noughts: Any, bots: str,
     specs = f"Patient=py:{bots}:Slow Hurried=py:{bots}:Slow"
     times = "--time 0.1/move --time-of Patient=60/30+0 --margin 0.05"
     noughts(f"match {specs} {times} --no-lock -o {games}")
-    assert [(line["first"], line["result"], line["termination"]) for line in lines(games)] == [
+    assert [(line["first"], line["result"], line["termination"]) for line in game_records(games)] == [
         ("Patient", "1-0", "timeout"),
         ("Hurried", "0-1", "timeout"),
     ]
 
 
-def test_a_margin_of_its_own_saves_a_bot_that_would_lose_on_time(noughts: Any, bots: str) -> None:
+def test_only_the_margin_of_a_late_bot_itself_helps_it(noughts: Any, bots: str) -> None:
     line = f"match Slow=py:{bots}:Slow first-free --time 0.1/move --no-lock --format json"
     assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
     assert json.loads(noughts(f"{line} --margin-of Slow=20").stdout)["terminations"] == {"line": 2}
-    # The other way round the margin of the opponent is of no use.
+    # The margin of the opponent does not help.
     assert json.loads(noughts(f"{line} --margin-of first-free=20").stdout)["terminations"] == {"timeout": 2}
 
 
-def engine(habits: str) -> str:
+def engine_player(habits: str) -> str:
+    """The player `Odd` for a command line: an engine with these habits."""
     command = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), *habits.split()])
     return shlex.quote(f"Odd=gomocup:{command}")
 
 
-def test_an_engine_is_told_its_own_bank_and_limit_of_a_turn(noughts: Any, tmp_path: Path) -> None:
+def test_an_engine_gets_its_own_base_time_and_limit_per_move(noughts: Any, tmp_path: Path) -> None:
     log = tmp_path / "log"
     noughts(
-        f"match {engine(f'log={log}')} first-free --variant mnk:7,7,5 --games 1 --no-lock"
+        f"match {engine_player(f'log={log}')} first-free --variant mnk:7,7,5 --games 1 --no-lock"
         " --time 1/move --time-of Odd=180/30+0"
     )
-    told = log.read_text().splitlines()
-    assert {"INFO timeout_turn 30000", "INFO timeout_match 180000"} <= set(told)
-    *_, first = (line for line in told[: told.index("BEGIN")] if "time_left" in line)
-    *_, last = (line for line in told if "time_left" in line)
+    commands = log.read_text().splitlines()
+    assert {"INFO timeout_turn 30000", "INFO timeout_match 180000"} <= set(commands)
+    *_, first = (line for line in commands[: commands.index("BEGIN")] if "time_left" in line)
+    *_, last = (line for line in commands if "time_left" in line)
     assert first == "INFO time_left 180000"
     assert 150_000 < int(last.split()[-1]) < 180_000
 
 
 def test_a_margin_holds_for_each_process_of_an_engine(noughts: Any) -> None:
     line = (
-        f"match {engine('think=0.6')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.4/move"
+        f"match {engine_player('think=0.6')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.4/move"
         " --concurrency 2 --processes 2 --format json"
     )
     assert json.loads(noughts(f"{line} --margin 50ms").stdout)["terminations"] == {"timeout": 2}
@@ -121,19 +123,19 @@ def test_engines_that_keep_their_own_clock_have_a_second_of_margin(kind: str, ma
     assert replace(plan, margin_us=0, own_margins_us={"A": 7}).margins_us == {"A": 7, "random": 0}
 
 
-def test_the_record_has_the_margins_and_the_moves_that_needed_them(noughts: Any, tmp_path: Path) -> None:
+def test_records_with_times_have_the_margins_and_late_moves(noughts: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
-    line = f"match {engine('think=0.2')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
+    line = f"match {engine_player('think=0.2')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
     noughts(f"{line} --margin-of Odd=20 -o {games} --times")
-    for written in lines(games):
-        odd = int(written["second"] == "Odd")
-        assert written["margins_ms"][odd] == 20_000
-        assert written["margins_ms"][1 - odd] == 50
-        assert written["late_moves"][odd] == len(written["moves"][odd::2])
+    for record in game_records(games):
+        side = int(record["second"] == "Odd")
+        assert record["margins_ms"][side] == 20_000
+        assert record["margins_ms"][1 - side] == 50
+        assert record["late_moves"][side] == len(record["moves"][side::2])
     rows = json.loads(noughts(f"tournament tables {games} --kind times --format json").stdout)["times"]
     assert {row["name"]: row["late_moves"] for row in rows}["Odd"] >= 8
     noughts(f"{line} --margin-of Odd=20 -o {games}")
-    assert all("margins_ms" not in written and "late_moves" not in written for written in lines(games))
+    assert all("margins_ms" not in record and "late_moves" not in record for record in game_records(games))
 
 
 def test_a_tournament_with_times_of_single_bots_is_not_rated(noughts: Any, tmp_path: Path) -> None:
@@ -142,18 +144,18 @@ def test_a_tournament_with_times_of_single_bots_is_not_rated(noughts: Any, tmp_p
     document = json.loads(noughts(line).stdout)
     assert {row["rating"] for row in document["standings"]} == {None}
     assert document["own_times"] == {"pascal": "none"}
-    for written in lines(games):
+    for record in game_records(games):
         for side in ("first", "second"):
-            assert written[f"{side}_time"] == ("none" if written[side] == "pascal" else "5/move")
+            assert record[f"{side}_time"] == ("none" if record[side] == "pascal" else "5/move")
 
 
-def test_labels_may_have_an_equals_sign_of_their_own(noughts: Any) -> None:
+def test_labels_can_contain_an_equals_sign(noughts: Any) -> None:
     line = "match nextstep:depth=3 random --time 5/move --time-of nextstep:depth=3=7/move --format json"
     assert json.loads(noughts(line).stdout)["own_times"] == {"nextstep:depth=3": "7/move"}
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "options",
     [
         "--time-of C=1/move",
         "--time-of 1/move",
@@ -164,9 +166,9 @@ def test_labels_may_have_an_equals_sign_of_their_own(noughts: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["match", "tournament run"])
-def test_what_is_wrong_with_them_is_said_before_anything_starts(
-    refusal: Refusal, tmp_path: Path, command: str, wrong: str
+def test_wrong_times_and_margins_of_bots_are_refused(
+    refusal: Refusal, tmp_path: Path, command: str, options: str
 ) -> None:
     games = tmp_path / "games.jsonl"
-    refusal(f"{command} A=random B=random {wrong} -o {games}", code=2)
+    refusal(f"{command} A=random B=random {options} -o {games}", code=2)
     assert not list(tmp_path.glob("*games*"))

@@ -15,7 +15,7 @@ from noughts_referee.rules import parse_variant
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
 
-BOTS = """
+BOT = """
 from noughts_bots import Bot, run
 
 class Lowest(Bot):
@@ -27,41 +27,42 @@ class Lowest(Bot):
 if __name__ == "__main__":
     run(Lowest())
 """
-DROP, FIVE, SMALL = "." * 42 + " X", "." * 225 + " X", "." * 9 + " X"
+CONNECT4_BOARD, GOMOKU_BOARD, TICTACTOE_BOARD = "." * 42 + " X", "." * 225 + " X", "." * 9 + " X"
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with bots of one variant, of several, and of none."""
+    """A working directory with bots that declare one variant, two variants, and none."""
     monkeypatch.chdir(tmp_path)
-    for name, declared in {"drop": '"connect4",', "two": '"gomoku", "connect4"', "silent": ""}.items():
-        Path(f"{name}.py").write_text(BOTS.format(declared))
+    for name, variants in {"drop": '"connect4",', "two": '"gomoku", "connect4"', "silent": ""}.items():
+        Path(f"{name}.py").write_text(BOT.format(variants))
 
 
 SPECS = {
-    "py:drop.py": ("connect4", DROP),
-    "py:two.py": ("gomoku", FIVE),
-    "py:silent.py": ("tictactoe", SMALL),
-    f"exec{{dial=true}}:{sys.executable} drop.py": ("connect4", DROP),
-    "py{variants=connect4}:silent.py": ("connect4", DROP),
+    # Each spec with the variant that is played, and the position on its empty board.
+    "py:drop.py": ("connect4", CONNECT4_BOARD),
+    "py:two.py": ("gomoku", GOMOKU_BOARD),
+    "py:silent.py": ("tictactoe", TICTACTOE_BOARD),
+    f"exec{{dial=true}}:{sys.executable} drop.py": ("connect4", CONNECT4_BOARD),
+    "py{variants=connect4}:silent.py": ("connect4", CONNECT4_BOARD),
     f"lines{{variants=qubic}}:{sys.executable} {PROGRAMS}/liner.py honest .": ("qubic", "." * 64 + " X"),
-    f"gtp:{sys.executable} {PROGRAMS}/gtp_engine.py plain": ("gomoku", FIVE),
-    f"gomocup:{sys.executable} {PROGRAMS}/odd_engine.py": ("gomoku", FIVE),
-    "threats": ("tictactoe", SMALL),
+    f"gtp:{sys.executable} {PROGRAMS}/gtp_engine.py plain": ("gomoku", GOMOKU_BOARD),
+    f"gomocup:{sys.executable} {PROGRAMS}/odd_engine.py": ("gomoku", GOMOKU_BOARD),
+    "threats": ("tictactoe", TICTACTOE_BOARD),
 }
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "dial=" not in spec])
 def test_ask_takes_positions_of_the_bots_own_variant(noughts: Any, spec: str) -> None:
     _, position = SPECS[spec]
-    asked = noughts(f"bot ask {shlex.quote(spec)} --no-lock --format json", stdin=position)
-    assert json.loads(asked.stdout)["position"] == position
+    result = noughts(f"bot ask {shlex.quote(spec)} --no-lock --format json", stdin=position)
+    assert json.loads(result.stdout)["position"] == position
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if ":" in spec])
 def test_check_plays_the_bots_own_variant(noughts: Any, spec: str) -> None:
-    shown = noughts(f"bot check {shlex.quote(spec)} --games 2 --no-steps --no-lock --format json", code=None)
-    assert json.loads(shown.stdout)["variant"] == SPECS[spec][0]
+    result = noughts(f"bot check {shlex.quote(spec)} --games 2 --no-steps --no-lock --format json", code=None)
+    assert json.loads(result.stdout)["variant"] == SPECS[spec][0]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +95,9 @@ def test_named_variants_of_engines_are_in_the_protocol() -> None:
 
 @pytest.mark.parametrize("command", ["bot check py:wrong.py", "match py:wrong.py random"])
 @pytest.mark.parametrize(
-    "declared, error",
+    "variants, error",
     [('"conect4",', "Did you mean connect4?"), ('"connect4"', 'Fix: Write variants = ("connect4",).')],
 )
-def test_misspelt_variants_of_a_bot_are_named(noughts: Any, command: str, declared: str, error: str) -> None:
-    Path("wrong.py").write_text(BOTS.format(declared))
+def test_misspelt_variants_of_a_bot_are_named(noughts: Any, command: str, variants: str, error: str) -> None:
+    Path("wrong.py").write_text(BOT.format(variants))
     assert error in noughts(f"{command} --no-lock", code=2).stderr

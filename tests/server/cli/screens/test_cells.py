@@ -1,4 +1,4 @@
-"""Names of cells, as people write and type them."""
+"""Cells by name, key and mouse click."""
 
 import pytest
 
@@ -10,11 +10,15 @@ from noughts_server.cli.screens.play.key_input import BoardCommand, TypedInput, 
 TICTACTOE, GOMOKU, LARGEST = (parse_variant(name) for name in ("tictactoe", "mnk:15,15,5", "mnk:30,30,5"))
 
 
-def typed(variant: Variant, keys: str, *, over: bool = False) -> BoardCommand | int | None:
-    typing, got = TypedInput(variant), None
+def type_keys(variant: Variant, keys: str, *, over: bool = False) -> BoardCommand | int | None:
+    """Type these keys (a carriage return is Enter), and return the result of the last: a command, a cell, or None.
+
+    `over`: the game has ended.
+    """
+    typed_input, result = TypedInput(variant), None
     for key in keys:
-        got = typing.enter() if key == "\r" else typing.key(key, over=over)
-    return got
+        result = typed_input.enter() if key == "\r" else typed_input.key(key, over=over)
+    return result
 
 
 @pytest.mark.parametrize("variant", [TICTACTOE, GOMOKU, LARGEST])
@@ -23,7 +27,7 @@ def test_every_cell_is_found_by_its_name(variant: Variant) -> None:
     assert [read_cell(variant, name) for name in names] == list(range(variant.cells))
 
 
-def test_the_keypad_lies_like_the_board() -> None:
+def test_the_keypad_is_arranged_like_the_board() -> None:
     assert [keypad_cell(digit) for digit in (7, 8, 9, 4, 5, 6, 1, 2, 3)] == list(range(9))
 
 
@@ -34,38 +38,38 @@ def test_rows_are_counted_from_the_bottom() -> None:
 
 
 @pytest.mark.parametrize("text", ["p1", "a16", "a0", "8h", "", "h", "1h8", "zz1", "h" + "9" * 5_000])
-def test_what_names_no_cell_is_none(text: str) -> None:
+def test_invalid_names_of_cells_are_none(text: str) -> None:
     assert read_cell(GOMOKU, text) is None
 
 
 def test_a_coordinate_is_taken_as_soon_as_no_digit_can_follow() -> None:
-    assert typed(GOMOKU, "h8") == 112
-    assert typed(GOMOKU, "h1") is None
-    assert typed(GOMOKU, "h1\r") == read_cell(GOMOKU, "h1")
-    assert typed(GOMOKU, "h15") == 7
-    assert typed(TICTACTOE, "b2") == 4
-    assert typed(TICTACTOE, "5") == 4
+    assert type_keys(GOMOKU, "h8") == 112
+    assert type_keys(GOMOKU, "h1") is None
+    assert type_keys(GOMOKU, "h1\r") == read_cell(GOMOKU, "h1")
+    assert type_keys(GOMOKU, "h15") == 7
+    assert type_keys(TICTACTOE, "b2") == 4
+    assert type_keys(TICTACTOE, "5") == 4
 
 
-def test_a_letter_is_a_command_unless_a_column_bears_it() -> None:
-    assert typed(TICTACTOE, "n") is BoardCommand.NEW
-    assert typed(GOMOKU, "n") is None
-    assert typed(GOMOKU, "n\r") is BoardCommand.NEW
-    assert typed(GOMOKU, "n8") == read_cell(GOMOKU, "n8")
-    assert typed(GOMOKU, "n", over=True) is BoardCommand.NEW
-    assert typed(GOMOKU, "u") is BoardCommand.UNDO
-    assert typed(GOMOKU, "?") is BoardCommand.HELP
+def test_a_letter_is_a_command_unless_it_names_a_column() -> None:
+    assert type_keys(TICTACTOE, "n") is BoardCommand.NEW
+    assert type_keys(GOMOKU, "n") is None
+    assert type_keys(GOMOKU, "n\r") is BoardCommand.NEW
+    assert type_keys(GOMOKU, "n8") == read_cell(GOMOKU, "n8")
+    assert type_keys(GOMOKU, "n", over=True) is BoardCommand.NEW
+    assert type_keys(GOMOKU, "u") is BoardCommand.UNDO
+    assert type_keys(GOMOKU, "?") is BoardCommand.HELP
 
 
-def test_what_can_never_become_a_cell_is_forgotten() -> None:
-    assert typed(GOMOKU, "5q") is BoardCommand.LEAVE
-    assert typed(GOMOKU, "ahh8") == 112
-    assert typed(LARGEST, "aa5") == read_cell(LARGEST, "aa5")
+def test_keys_that_cannot_become_a_cell_are_dropped() -> None:
+    assert type_keys(GOMOKU, "5q") is BoardCommand.LEAVE
+    assert type_keys(GOMOKU, "ahh8") == 112
+    assert type_keys(LARGEST, "aa5") == read_cell(LARGEST, "aa5")
 
 
 def test_a_cell_off_the_board_says_what_to_type() -> None:
     with pytest.raises(Unreadable, match=r"h0: there is no such cell; type e\.g\. b2"):
-        typed(GOMOKU, "h0\r")
+        type_keys(GOMOKU, "h0\r")
 
 
 @pytest.mark.long
@@ -88,12 +92,12 @@ def test_the_board_is_drawn_as_large_as_it_fits() -> None:
     assert Layout(parse_variant("mnk:20,20,5"), (55, 21)).height <= 21
 
 
-def test_the_winning_line_is_told_apart_without_colours() -> None:
+def test_the_winning_line_is_marked_without_colours() -> None:
     scene = Scene(stones={0: "X", 1: "X", 2: "X", 4: "O"}, winning=frozenset({0, 1, 2}), last=2)
     for room in ((80, 24), (20, 8), (0, 0)):
         assert Layout(TICTACTOE, room).draw(scene).plain.count("*") >= 4
 
 
-def test_stones_fall_in_a_column_only_where_the_variant_lets_them() -> None:
+def test_no_stone_falls_in_a_variant_without_gravity() -> None:
     assert landing_cell(TICTACTOE, (1, 2), 2) == 2
     assert landing_cell(TICTACTOE, (1, 2), 5) is None

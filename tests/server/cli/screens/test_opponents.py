@@ -17,59 +17,59 @@ TICTACTOE = parse_variant("tictactoe")
 YOU, BOT = Participant("You", person=True), Participant("bot", person=False)
 
 
-class Hearing(FirstFree):
-    """Notes what it hears of its games."""
+class RecordingBot(FirstFree):
+    """Records its side, the result and the moves of each game that ends."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: list[tuple[int, Result, tuple[int, ...]]] = []
+        self.ends: list[tuple[int, Result, tuple[int, ...]]] = []
 
     def start(self, game: GameInfo) -> None:
         assert (game.variant, game.opponent) == (TICTACTOE, "You")
         self.side = game.side
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
-        self.heard.append((self.side, end.result, end.moves))
+        self.ends.append((self.side, end.result, end.moves))
 
 
-async def plays(seating: BotSeating, *cells: int) -> None:
-    """The person's moves, each after the bot's reply."""
+async def play_cells(seating: BotSeating, *cells: int) -> None:
+    """Play the moves of the person, each after the bot has replied to the one before."""
     for cell in cells:
         async with asyncio.timeout(PATIENCE):
             while not seating.match.players[seating.match.turn].person:
-                replied = asyncio.Event()
-                seating.changed = replied.set
-                await replied.wait()
+                position_changed = asyncio.Event()
+                seating.changed = position_changed.set
+                await position_changed.wait()
         seating.play(cell)
 
 
-async def evening(bot: CachingBot) -> None:
-    """A person wins, takes that back, wins all the same; then a game is broken off, and one is won at its end."""
+async def play_three_games(bot: CachingBot) -> None:
+    """Play three games: in the first, the person wins, undoes that and wins later; the second is abandoned."""
     seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(seating.run())
-        await plays(seating, 4, 2, 6)
+        await play_cells(seating, 4, 2, 6)
         seating.undo()
-        await plays(seating, 3, 6)
+        await play_cells(seating, 3, 6)
         seating.new()
-        await plays(seating, 8)
+        await play_cells(seating, 8)
         seating.new()
-        await plays(seating, 4, 2, 6)
+        await play_cells(seating, 4, 2, 6)
         running.cancel()
     seating.close()
 
 
-def test_bot_hears_how_its_games_ended_once_they_cannot_be_taken_back() -> None:
-    bot = Hearing()
-    asyncio.run(evening(bot))
-    assert bot.heard == [
+def test_bot_learns_of_an_end_only_when_it_cannot_be_undone() -> None:
+    bot = RecordingBot()
+    asyncio.run(play_three_games(bot))
+    assert bot.ends == [
         (1, Result.FIRST_WINS, (4, 0, 2, 1, 3, 5, 6)),
         (1, Result.FIRST_WINS, (4, 0, 2, 1, 6)),
     ]
 
 
 def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
-    file = tmp_path / "it.match"
+    file = tmp_path / "learner.table"
     bot = Learner(file, learn=True)
     seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     bot.prepare()
@@ -79,13 +79,13 @@ def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
     bot.close()
     learnt = load_learnt(file)
     assert learnt.games == 1
-    # Its last move lost: the person's reply to it completed a line.
+    # The reply to the learner's last move completed a line, so that move has the rating 0.
     position = Position.after(TICTACTOE, (4, 0, 2))
     assert learnt.rows[position.own, position.opponent].ratings[1] == 0
 
 
-def test_a_resignation_loses_no_game_that_began_later() -> None:
-    async def leaves() -> tuple[OnlineSeating, list[asyncio.Future[int]]]:
+def test_a_resignation_does_not_end_a_later_game() -> None:
+    async def resign_and_start_again() -> tuple[OnlineSeating, list[asyncio.Future[int]]]:
         seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
         answers: list[asyncio.Future[int]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         one, two = (GameInfo(f"games/{number}", TICTACTOE, number, "bot") for number in range(2))
@@ -97,13 +97,13 @@ def test_a_resignation_loses_no_game_that_began_later() -> None:
         seating.start_turn([4], (900.0, 900.0), answers[1])
         return seating, answers
 
-    seating, (first, second) = asyncio.run(leaves())
+    seating, (first, second) = asyncio.run(resign_and_start_again())
     assert first.exception() is not None
     assert not second.done()
     assert (seating.ended_games, seating.match.score.losses) == (1, 1)
 
 
-def test_how_to_be_challenged_is_not_told_any_more_once_a_game_has_begun() -> None:
+def test_notice_about_challenges_disappears_when_a_game_begins() -> None:
     seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
     seating.notice = "noughts play --with bot:ada-person"
     seating.start_game(GameInfo("games/1", TICTACTOE, 0, "bot"))

@@ -1,4 +1,4 @@
-"""The screen that steps through a recorded game."""
+"""The application of `noughts records show`: keys step through a recorded game."""
 
 from __future__ import annotations
 
@@ -36,46 +36,47 @@ GAMES = {
 }
 
 
-def replaying() -> Application:
+def replay_application() -> Application:
+    """The application with the first of `GAMES`."""
     return Application(WatchMode(RecordedGames(1, GAMES[1], GAMES.get)))
 
 
-def told(screen: Application) -> str:
-    return str(screen.screen.query_one("#message", Static).render())
+def message_text(application: Application) -> str:
+    return str(application.screen.query_one("#message", Static).render())
 
 
-def marks(screen: Application) -> int:
-    drawn = str(screen.screen.query_one(Board).render())
-    return drawn.count("X") + drawn.count("O")
+def count_stones(application: Application) -> int:
+    board_text = str(application.screen.query_one(Board).render())
+    return board_text.count("X") + board_text.count("O")
 
 
 async def test_keys_step_through_a_game_from_its_opening_on() -> None:
-    screen = replaying()
-    async with screen.run_test(size=(40, 14)) as pilot:
-        assert told(screen) == "ply 2 of 5: O a2, opening"
-        assert marks(screen) == 2
+    application = replay_application()
+    async with application.run_test(size=(40, 14)) as pilot:
+        assert message_text(application) == "ply 2 of 5: O a2, opening"
+        assert count_stones(application) == 2
         await pilot.press("right")
-        assert told(screen) == "ply 3 of 5: X b3, 12 ms"
+        assert message_text(application) == "ply 3 of 5: X b3, 12 ms"
         await pilot.press("end")
-        assert told(screen).startswith("ply 5 of 5: X c3")
-        assert marks(screen) == 5
+        assert message_text(application).startswith("ply 5 of 5: X c3")
+        assert count_stones(application) == 5
         await pilot.press("right", "up")
-        assert told(screen) == "ply 0 of 5"
+        assert message_text(application) == "ply 0 of 5"
         await pilot.press("down")
-        assert told(screen).startswith("ply 5 of 5")
+        assert message_text(application).startswith("ply 5 of 5")
 
 
-async def test_other_games_of_the_file_are_a_key_away() -> None:
-    screen = replaying()
-    async with screen.run_test(size=(80, 24)) as pilot:
+async def test_keys_open_the_next_and_previous_game_of_the_file() -> None:
+    application = replay_application()
+    async with application.run_test(size=(80, 24)) as pilot:
         await pilot.press("n")
-        assert str(screen.screen.query_one("#status", Static).render()) == "Game 2: ada - bob"
-        assert told(screen) == "ply 0 of 1"
-        assert screen.screen.query_one(Board).layout_of_board.variant.name == "gomoku"
-        # There is none after it.
+        assert str(application.screen.query_one("#status", Static).render()) == "Game 2: ada - bob"
+        assert message_text(application) == "ply 0 of 1"
+        assert application.screen.query_one(Board).layout_of_board.variant.name == "gomoku"
+        # There is no game after the second.
         await pilot.press("n", "right")
-        assert told(screen) == "ply 1 of 1: X h8"
+        assert message_text(application) == "ply 1 of 1: X h8"
         await pilot.press("p")
-        assert told(screen) == "ply 2 of 5: O a2, opening"
+        assert message_text(application) == "ply 2 of 5: O a2, opening"
         await pilot.press("q")
-    assert screen.return_code == 0
+    assert application.return_code == 0

@@ -51,11 +51,13 @@ class Feed:
         self.send(pb.WatchResponse(increments=pb.Increments(plies=[ply])))
 
     def line(self, name: str) -> str:
+        """Return the text of the widget with this name."""
         return str(self.application.screen.query_one(f"#{name}", Static).render())
 
 
 @asynccontextmanager
-async def watching(feed: Feed, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
+async def run_application(feed: Feed, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
+    """Run the application of the feed in a terminal of this size; the block gets a pilot, which presses keys."""
     async with feed.application.run_test(size=size) as pilot:
         await pilot.pause(0.3)
         yield pilot
@@ -66,14 +68,14 @@ async def test_the_overview_shows_half_points() -> None:
     cup = pb.WatchedTournament(name="tournaments/cup", state=tournaments_pb2.TOURNAMENT_STATE_RUNNING)
     cup.standings.add(rank=1, standing=tournaments_pb2.Standing(label="ada", points=2.5))
     feed.send(pb.WatchResponse(snapshot=pb.WatchSnapshot(tournaments=[cup], games=feed.games)))
-    async with watching(feed):
+    async with run_application(feed):
         screen = feed.application.export_screenshot()
     assert "2½" in screen
 
 
 async def test_a_game_opens_and_closes_over_the_overview() -> None:
     feed = Feed("tournaments/cup", "tictactoe", "connect4")
-    async with watching(feed) as pilot:
+    async with run_application(feed) as pilot:
         assert isinstance(feed.application.screen, OverviewMode)
         await pilot.press("right", "right", "enter")
         assert feed.line("status") == "cup/2: ada (X) - bob (O)  ply 2, 0.4 ms"
@@ -88,7 +90,7 @@ async def test_a_game_opens_and_closes_over_the_overview() -> None:
 
 async def test_a_live_game_follows_its_newest_move_unless_you_look_back() -> None:
     feed = Feed("tournaments/cup/games/1", "tictactoe")
-    async with watching(feed) as pilot:
+    async with run_application(feed) as pilot:
         assert isinstance(feed.application.screen, WatchMode)
         assert feed.line("message") == "ply 2 of 2: O a2, 0.4 ms"
         await pilot.press("left")
@@ -99,9 +101,9 @@ async def test_a_live_game_follows_its_newest_move_unless_you_look_back() -> Non
         assert feed.line("message") == "ply 3 of 3: X b2, 1.0 ms"
 
 
-async def test_a_lost_connection_is_a_line_that_goes_when_it_is_back() -> None:
+async def test_a_lost_connection_is_shown_until_it_is_restored() -> None:
     feed = Feed("tournaments/cup/games/1", "tictactoe")
-    async with watching(feed) as pilot:
+    async with run_application(feed) as pilot:
         feed.state.note_lost("nothing listens there")
         await pilot.pause(0.3)
         assert feed.line("message") == "Connection lost, trying again: nothing listens there"
@@ -114,17 +116,17 @@ async def test_a_lost_connection_is_a_line_that_goes_when_it_is_back() -> None:
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "gomoku", "qubic"])
 async def test_a_watched_game_shows_players_clock_and_moves(variant: str, size: tuple[int, int]) -> None:
     feed = Feed("tournaments/cup/games/1", variant)
-    async with watching(feed, size):
+    async with run_application(feed, size):
         is_narrow = feed.application.screen.query_one("#strip").display
-        shown = feed.line("strip" if is_narrow else "players")
-        assert "> X ada" in shown
-        assert "1:01.5" in shown
-        assert "last: " in shown
-        assert "oves" in shown
+        text = feed.line("strip" if is_narrow else "players")
+        assert "> X ada" in text
+        assert "1:01.5" in text
+        assert "last: " in text
+        assert "oves" in text
 
 
 async def test_a_variant_that_is_not_installed_stays_in_the_overview() -> None:
     feed = Feed("tournaments/cup/games/1", "square-six")
-    async with watching(feed) as pilot:
+    async with run_application(feed) as pilot:
         await pilot.press("enter")
         assert isinstance(feed.application.screen, OverviewMode)

@@ -10,7 +10,7 @@ import pytest
 from tests.server.cli.conftest import Refusal, Transcript
 
 
-def test_ask_prints_a_line_a_position(noughts: Any) -> None:
+def test_ask_prints_one_line_per_position(noughts: Any) -> None:
     positions = "X...O...X O\n\n.........\nXX./OO./... X\n"
     result = noughts("bot ask pascal:level=1 --format json", stdin=positions)
     first, second, third = map(json.loads, result.stdout.splitlines())
@@ -24,7 +24,7 @@ def test_ask_prints_a_line_a_position(noughts: Any) -> None:
     assert third["move"] == 2
 
 
-def test_ask_draws_from_the_seed(noughts: Any) -> None:
+def test_seed_determines_the_moves_of_bot_ask(noughts: Any) -> None:
     def moves(seed: int) -> list[int]:
         lines = noughts(f"bot ask random --seed {seed} --format json", stdin="." * 9 + "\n").stdout
         return [json.loads(line)["move"] for line in lines.splitlines()]
@@ -69,5 +69,5 @@ def test_full_board_is_a_bad_line(refusal: Refusal) -> None:
         "bot ask minimax --variant mnk:15,15,5",
     ],
 )
-def test_bot_that_cannot_be_had_is_a_usage_error(transcript: Transcript, line: str) -> None:
+def test_unknown_or_unsuitable_bot_is_a_usage_error(transcript: Transcript, line: str) -> None:
     transcript(line, stdin=".........\n", code=2)

@@ -1,4 +1,4 @@
-"""`noughts bot gomocup`: a process that a manager talks to, and our own adapter as that manager."""
+"""`noughts bot gomocup`: an engine that answers a manager's commands; our own adapter of engines is a manager, too."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from tests.support.processes import PROGRAM
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
 
 
-def converse(line: str, typed: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *line.split()], input=typed, capture_output=True, text=True, check=False)
+def converse(line: str, stdin: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *line.split()], input=stdin, capture_output=True, text=True, check=False)
 
 
-def test_a_manager_s_commands_are_answered_line_by_line_until_end() -> None:
+def test_commands_of_a_manager_are_answered_line_by_line_until_end() -> None:
     run = converse("bot gomocup first-free", "START 15\r\nINFO rule 0\r\nBEGIN\r\nTURN 1,0\r\nEND\r\nTURN 5,5\r\n")
     assert (run.stdout, run.stderr, run.returncode) == ("OK\n0,0\n2,0\n", "", 0)
 
 
-def test_the_end_of_stdin_is_an_end_too() -> None:
+def test_end_of_stdin_ends_the_engine() -> None:
     run = converse("bot gomocup minimax:depth=1", "START 15\nFOO")
     assert (run.stdout, run.returncode) == ("OK\nUNKNOWN FOO\n", 0)
 
@@ -57,45 +57,45 @@ def test_json_is_a_line_on_stderr_at_the_end() -> None:
     assert json.loads(run.stderr) == {"games": 2, "moves": 3, "seed": 7}
 
 
-def test_the_seed_makes_the_moves() -> None:
-    typed = "START 20\nBEGIN\nTURN 0,0\nEND\n"
-    first, second, other = (converse(f"bot gomocup random --seed {seed}", typed).stdout for seed in (1, 1, 2))
+def test_seed_determines_the_moves() -> None:
+    commands = "START 20\nBEGIN\nTURN 0,0\nEND\n"
+    first, second, other = (converse(f"bot gomocup random --seed {seed}", commands).stdout for seed in (1, 1, 2))
     assert first == second != other
 
 
-def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
+def test_an_explanation_is_printed_if_stdin_is_a_terminal() -> None:
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [*PROGRAM, "bot", "gomocup", "first-free"], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         os.close(terminal)
         os.write(controller, b"START 15\nEND\n")
-        said, told = process.communicate(timeout=PATIENCE)
+        output, errors = process.communicate(timeout=PATIENCE)
     os.close(controller)
-    assert said == b"OK\n"
-    assert b"To try it: START 15" in told
+    assert output == b"OK\n"
+    assert b"To try it: START 15" in errors
 
 
-def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(refusal: Refusal) -> None:
+def test_a_wrong_spec_is_refused(refusal: Refusal) -> None:
     refusal("bot gomocup pascl", code=2)
     refusal("bot gomocup exec:./foo", code=2)
 
 
-# Our engine, driven by our own manager, makes the bot's own moves.
+async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: Position, last_ply: int) -> None:
+    """Continue the game against random moves up to `last_ply`; each move of the engine must be a candidate of the bot.
 
-
-async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: Position, most: int) -> None:
-    """Plays on between the engine and chance; the bot itself would make the same moves, or draw lots for them."""
-    variant, chance, side = position.variant, make_bot(parse_spec("random")), position.side
+    A bot chooses at random among its candidates.
+    """
+    variant, opponent, side = position.variant, make_bot(parse_spec("random")), position.side
     game = session.begin(variant, side, 1, position.moves)
-    while position.free and position.ply < most:
+    while position.free and position.ply < last_ply:
         if position.side == side:
             cell = (await session.ask(game, position.moves)).cell
             assert cell in bot.consider(position).candidates
         else:
-            drawn = chance.choose(position.copy())
-            assert isinstance(drawn, int)
-            cell = drawn
+            choice = opponent.choose(position.copy())
+            assert isinstance(choice, int)
+            cell = choice
         position.play(cell)
         if variant.completes(position.opponent, cell):
             break
@@ -115,5 +115,5 @@ async def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, openin
         await session.greet()
         for variant in map(parse_variant, ("gomoku", "gomoku20", "mnk:12,9,5")):
             middle = variant.cells // 2
-            begun = Position.after(variant, range(middle, middle + opening), seed=opening)
-            await assert_same_moves(session, bot, begun, most=20)
+            position = Position.after(variant, range(middle, middle + opening), seed=opening)
+            await assert_same_moves(session, bot, position, last_ply=20)

@@ -18,16 +18,17 @@ import pytest
 
 from noughts_bots.reference.learner import load_learnt
 from tests.server.cli.conftest import Refusal
-from tests.support.learnt import learnt
+from tests.support.learnt import trained_learner
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
 
-FROM_NOW_ON = 1_000_000
+UNREACHED_GAMES = 1_000_000
+"""A number of games that no test waits for."""
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory: what commands are given relative paths to."""
+    """The working directory of the commands: their relative paths refer to it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -39,19 +40,20 @@ def test_learn_prints_one_document_and_draws_a_curve(noughts: Any, folder: Path)
     assert document["can_lose"] == {"first": True, "second": True}
     assert not document["interrupted"]
     assert document["curve"] == {"svg": "it.svg", "csv": "it.csv"}
-    last = document["chances"]
-    assert [(row["opponent"], row["side"], row["games"]) for row in last] == [
+    chances = document["chances"]
+    assert [(row["opponent"], row["side"], row["games"]) for row in chances] == [
         ("random", "first", 600),
         ("random", "second", 600),
     ]
 
     with open("it.csv", newline="") as file:
         rows = list(csv.DictReader(file))
+    # The first row has the exact chances of random moves, moving first against random moves.
     assert {name: float(rows[0][name]) for name in ("games", "wins", "points")} == pytest.approx(
         {"games": 0, "wins": 737 / 1260, "points": 737 / 1260 + 4 / 63}
     )
     assert len(rows) > 20
-    assert [float(row["points"]) for row in rows[-2:]] == [row["points"] for row in last]
+    assert [float(row["points"]) for row in rows[-2:]] == [row["points"] for row in chances]
     assert float(rows[-2]["points"]) > float(rows[0]["points"])
 
     text = Path("it.svg").read_text()
@@ -61,17 +63,17 @@ def test_learn_prints_one_document_and_draws_a_curve(noughts: Any, folder: Path)
     assert not tags & {"script", "image", "foreignObject", "use", "a", "iframe"}
     assert text.count("://") == 1  # that of the namespace
     assert not [word for word in ("xml-stylesheet", "@import", "url(") if word in text]
-    shown = {element.text for element in picture.iter() if element.tag.endswith("}text")}
-    assert {"games learnt", "against random, moving first", "against random, moving second"} <= shown
-    # The dots of both lines, one an evaluation.
+    labels = {element.text for element in picture.iter() if element.tag.endswith("}text")}
+    assert {"games learnt", "against random, moving first", "against random, moving second"} <= labels
+    # Each evaluation is a dot on one of the two lines.
     assert sum(element.tag.endswith("}circle") for element in picture.iter()) == len(rows)
 
 
-def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> None:
+def test_learn_continues_a_file_and_says_if_it_can_be_beaten(noughts: Any) -> None:
     noughts("bot learn --file it.table --games 300 --against random --seed 1")
-    shown = noughts("bot learn --file it.table --games 200 --against random --seed 1").stdout
-    assert shown.startswith("it.table: tictactoe, learnt from 500 games (200 of them now, ")
-    assert "Moving first it can be beaten." in shown
+    output = noughts("bot learn --file it.table --games 200 --against random --seed 1").stdout
+    assert output.startswith("it.table: tictactoe, learnt from 500 games (200 of them now, ")
+    assert "Moving first it can be beaten." in output
     noughts("bot learn --file whole.table --games 500 --against random --seed 1")
     assert Path("it.table").read_bytes() == Path("whole.table").read_bytes()
 
@@ -80,9 +82,9 @@ def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> No
 def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(
     noughts: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    file, shown = learnt(tmp_path_factory)
-    assert "Moving first it cannot be beaten by anybody." in shown
-    assert "Moving second it cannot be beaten by anybody." in shown
+    file, output = trained_learner(tmp_path_factory)
+    assert "Moving first it cannot be beaten by anybody." in output
+    assert "Moving second it cannot be beaten by anybody." in output
     before = file.read_bytes()
     document = json.loads(
         noughts(f"match learner:file={file} nextstep --games 100 --concurrency 16 --format json").stdout
@@ -94,11 +96,11 @@ def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(
 def test_learner_does_not_count_the_stones_of_an_opening(noughts: Any, tmp_path: Path) -> None:
     file, games = tmp_path / "it.table", tmp_path / "games.jsonl"
     noughts(f"match A=learner:file={file},learn=true random --openings random:3 --games 40 -o {games}")
-    own = 0
+    learner_moves = 0
     for game in map(json.loads, games.read_text().splitlines()):
         side = int(game["second"] == "A")
-        own += sum(ply % 2 == side for ply in range(3, len(game["moves"])))
-    assert sum(sum(row.visits or ()) for row in load_learnt(file).rows.values()) == own
+        learner_moves += sum(ply % 2 == side for ply in range(3, len(game["moves"])))
+    assert sum(sum(row.visits or ()) for row in load_learnt(file).rows.values()) == learner_moves
 
 
 def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:
@@ -136,51 +138,54 @@ def test_damaged_file_is_refused_and_not_overwritten(noughts: Any, refusal: Refu
         ("--games 5", 2),
     ],
 )
-def test_wrong_usage_of_learn_is_said_before_a_game_is_played(refusal: Refusal, line: str, code: int) -> None:
+def test_wrong_usage_of_learn_is_refused_before_a_game_is_played(refusal: Refusal, line: str, code: int) -> None:
     refusal(f"bot learn --file it.table {line}", code=code)
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_learning_keeps_what_was_learnt(start: Any, number: int) -> None:
-    line = f"bot learn --file it.table --games {FROM_NOW_ON} --against random --seed 1 --curve it.svg --format json"
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_learning_keeps_what_was_learnt(start: Any, signal_number: int) -> None:
+    line = f"bot learn --file it.table --games {UNREACHED_GAMES} --against random --seed 1 --curve it.svg --format json"
     with start(line) as process:
-        until_there(Path("it.table"), process)
-        process.send_signal(number)
-        said, complaints = process.communicate(timeout=PATIENCE)
+        wait_for_file(Path("it.table"), process)
+        process.send_signal(signal_number)
+        output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    document = json.loads(said)
+    document = json.loads(output)
     assert document["interrupted"]
-    assert 0 < document["games"] < FROM_NOW_ON
+    assert 0 < document["games"] < UNREACHED_GAMES
     assert f"\ngames {document['games']}\n" in Path("it.table").read_text()
-    assert "Interrupted after" in complaints
+    assert "Interrupted after" in errors
     assert Path("it.svg").exists()
     assert not Path(".it.table.lock").exists()
 
 
 def test_learning_shows_its_progress_on_a_terminal_and_nowhere_else() -> None:
     line = ("bot", "learn", "--file", "it.table", "--games", "2000", "--against", "self", "--seed", "1")
-    ours, theirs = pty.openpty()
+    controller, terminal = pty.openpty()
     with subprocess.Popen(
-        [*PROGRAM, *line], stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+        [*PROGRAM, *line],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
     ) as process:
-        os.close(theirs)
+        os.close(terminal)
         drawn = b""
         with suppress(OSError):  # the terminal's other end is closed
-            while block := os.read(ours, 4096):
+            while block := os.read(controller, 4096):
                 drawn += block
         assert process.wait(PATIENCE) == 0
-    os.close(ours)
+    os.close(controller)
     assert b"Games" in drawn
     assert b"/2000" in drawn
     piped = subprocess.run([*PROGRAM, *line], capture_output=True, timeout=PATIENCE, check=True)
     assert piped.stderr == b""
 
 
-def until_there(file: Path, process: subprocess.Popen[str]) -> None:
-    """Returns when the file is there; fails if the process ends before, or takes too long."""
-    latest = time.monotonic() + PATIENCE
+def wait_for_file(file: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until the file exists; fail if the process ends first or takes too long."""
+    deadline = time.monotonic() + PATIENCE
     while not file.exists():
         assert process.poll() is None
-        assert time.monotonic() < latest
+        assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -13,15 +13,15 @@ def test_bots_are_listed_in_the_natural_order_of_their_names(ask: Ask, noughts: 
     for name in names:
         noughts(f"bot register {name}", env=env)
     assert [row["name"] for row in ask(f"bot list --server {env['NOUGHTS_SERVER']}")["bots"]] == names
-    shown = noughts(f"bot list --server {env['NOUGHTS_SERVER']}", env=env).stdout.splitlines()[2:]
-    assert [line.split()[0] for line in shown] == names[:50]
+    lines = noughts(f"bot list --server {env['NOUGHTS_SERVER']}", env=env).stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == names[:50]
 
 
 def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
     bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
     assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
     for row in bots.values():
-        # The same fields as of a server's bots, of which some are empty here.
+        # The bots of a server have more fields; here those are null.
         assert {field for field, value in row.items() if value is not None} == {
             "name",
             "kind",
@@ -29,7 +29,7 @@ def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
             "description",
             "variants",
         } | ({"package"} if row["kind"] == "package" else set())
-    shown = noughts("bot list").stdout
-    assert "nextstep" in shown
-    assert "depth" in shown
-    assert "Bots at a server: noughts bot list --server HOST:PORT" in shown
+    output = noughts("bot list").stdout
+    assert "nextstep" in output
+    assert "depth" in output
+    assert "Bots at a server: noughts bot list --server HOST:PORT" in output

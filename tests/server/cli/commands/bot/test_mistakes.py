@@ -14,8 +14,8 @@ from tests.server.cli.conftest import Noughts, Refusal
 from tests.support.background import bots_online
 from tests.support.processes import eventually, json_of
 
-GOOD = {"variant": "tictactoe", "position": "XX.OO....", "best": [2], "move": 8}
-EMPTY_MNK = {"variant": "mnk:4,4,3", "position": "." * 16, "best": [5, 6, 9, 10]}
+MISTAKE = {"variant": "tictactoe", "position": "XX.OO....", "best": [2], "move": 8}
+EMPTY_BOARD = {"variant": "mnk:4,4,3", "position": "." * 16, "best": [5, 6, 9, 10]}
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_perfect_bot_has_no_mistakes(noughts: Noughts, env: dict[str, str]) ->
 
 
 def test_a_bot_that_repeats_a_mistake_fails(noughts: Noughts, tmp_path: Path) -> None:
-    file = write_lines(tmp_path / "positions.jsonl", GOOD, EMPTY_MNK, {**GOOD, "best": [], "move": 2})
+    file = write_lines(tmp_path / "positions.jsonl", MISTAKE, EMPTY_BOARD, {**MISTAKE, "best": [], "move": 2})
     result = noughts(f"bot check first-free --positions {file} --format json", code=1)
     document = json.loads(result.stdout)
     assert (document["spec"], document["positions"], document["passed"]) == ("first-free", 3, 1)
@@ -87,7 +87,7 @@ def test_positions_keep_their_line_numbers_and_need_no_move(noughts: Noughts, tm
     file = tmp_path / "positions.jsonl"
     file.write_text("\n" + json.dumps({"variant": "tictactoe", "position": "XX.OO....", "best": [2]}) + "\n")
     assert "1 of 1 position passed." in noughts(f"bot check perfect --positions {file}").stdout
-    file.write_text("\n" + json.dumps({**GOOD, "best": [8]}) + "\n")
+    file.write_text("\n" + json.dumps({**MISTAKE, "best": [8]}) + "\n")
     assert noughts(f"bot check perfect --positions {file}", code=1).stdout.startswith("line 2: ")
 
 
@@ -105,14 +105,14 @@ def test_tests_without_a_file_of_positions_are_refused(refusal: Refusal) -> None
         ('{"variant": "tictactoe"}', 'line 1: got no texts "variant" and "position"'),
         ('{"variant": "tictactoe", "position": "X"}', "line 1: position 'X': expected 9 cells"),
         ('{"variant": "nothing", "position": "X"}', "line 1: variant 'nothing'"),
-        (json.dumps({**GOOD, "best": ["c3"]}), 'line 1: got no number "move" and list of numbers "best"'),
+        (json.dumps({**MISTAKE, "best": ["c3"]}), 'line 1: got no number "move" and list of numbers "best"'),
         ("[" * 100_000, "line 1: got too many nested lists or objects"),
         *(
-            (json.dumps({**GOOD, "best": [2, cell]}), 'line 1: got "best" moves that are no free')
+            (json.dumps({**MISTAKE, "best": [2, cell]}), 'line 1: got "best" moves that are no free')
             for cell in (-1, 0, 9)
         ),
-        (json.dumps({**GOOD, "best": [], "move": 0}), 'line 1: got neither a "move" to avoid nor "best" moves'),
-        (json.dumps({**GOOD, "position": "XXXOO.... O"}), "expected a game that is not over"),
+        (json.dumps({**MISTAKE, "best": [], "move": 0}), 'line 1: got neither a "move" to avoid nor "best" moves'),
+        (json.dumps({**MISTAKE, "position": "XXXOO.... O"}), "expected a game that is not over"),
     ],
 )
 def test_an_invalid_file_of_positions_is_refused(noughts: Noughts, tmp_path: Path, line: str, error: str) -> None:

@@ -7,20 +7,20 @@ from typing import Any
 from tests.server.cli.conftest import Ask, Refusal
 
 
-def test_bot_is_renamed_retired_and_taken_back(
+def test_bot_is_renamed_retired_and_restored(
     ask: Ask, noughts: Any, refusal: Refusal, start: Any, env: dict[str, str]
 ) -> None:
-    with start("bot run random --name mine", env) as mine:
-        mine.stdout.readline()
+    with start("bot run random --name mine", env) as process:
+        process.stdout.readline()
         assert ask("bot rename mine better")["name"] == "better"
         assert "start it as other next time" in noughts("bot rename better other", env=env).stderr
     assert ask("bot retire other")["retired"] is not None
-    listed = f"bot list --server {env['NOUGHTS_SERVER']}"
-    assert ask(listed)["bots"] == []
-    assert [row["name"] for row in ask(f"{listed} --retired")["bots"]] == ["other"]
+    list_line = f"bot list --server {env['NOUGHTS_SERVER']}"
+    assert ask(list_line)["bots"] == []
+    assert [row["name"] for row in ask(f"{list_line} --retired")["bots"]] == ["other"]
     refusal("bot run random --name other", code=1, env=env)
     assert ask("bot retire other --undo")["retired"] is None
-    assert [row["name"] for row in ask(listed)["bots"]] == ["other"]
+    assert [row["name"] for row in ask(list_line)["bots"]] == ["other"]
 
 
 def test_leaderboard_leaves_retired_bots_out_unless_asked(

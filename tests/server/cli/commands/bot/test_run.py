@@ -36,29 +36,32 @@ def test_several_bots_of_one_process_play_each_other(
         noughts("watch cup", env=env)
         bots.send_signal(signal.SIGTERM)
         assert bots.wait(30) == 0
-    shown = json.loads(noughts("tournament show cup --format json", env=env).stdout)
-    assert (shown["games"], sorted(row["name"] for row in shown["standings"])) == (12, ["far", "left", "right"])
+    tournament = json.loads(noughts("tournament show cup --format json", env=env).stdout)
+    assert (tournament["games"], sorted(row["name"] for row in tournament["standings"])) == (
+        12,
+        ["far", "left", "right"],
+    )
 
 
 def test_file_gives_each_bot_its_own_options(
     noughts: Any, start: Any, server: str, token: str, database: str, tmp_path: Path
 ) -> None:
-    bobs = tmp_path / "bob.token"
-    bobs.write_text(noughts(f"token create --owner bob --db {database}").stdout)
+    bob_token = tmp_path / "bob.token"
+    bob_token.write_text(noughts(f"token create --owner bob --db {database}").stdout)
     file = tmp_path / "bots.toml"
     file.write_text(
         f'server = "{server}"\ntoken = "{token}"\nversion = 3\n\n'
         '[bots.left]\nspec = "minimax"\nchallenges = false\nmax-games = 2\n\n'
-        f'[bots.right]\nspec = "random"\nversion = "two"\ntoken-file = "{bobs}"\n'
+        f'[bots.right]\nspec = "random"\nversion = "two"\ntoken-file = "{bob_token}"\n'
     )
     with start(f"bot run --config {file} --version 1 --format json") as bots:
-        told = [json.loads(bots.stdout.readline()) for _ in range(2)]
-        listed = json.loads(noughts(f"bot list --server {server} --online --format json").stdout)["bots"]
+        documents = [json.loads(bots.stdout.readline()) for _ in range(2)]
+        rows = json.loads(noughts(f"bot list --server {server} --online --format json").stdout)["bots"]
         bots.send_signal(signal.SIGTERM)
         assert bots.communicate(timeout=PATIENCE) == ("", "")
-    events = {each["bot"]: each["event"] for each in told}
+    events = {document["bot"]: document["event"] for document in documents}
     assert events == {"left": "online as bots/left/versions/3", "right": "online as bots/right/versions/two"}
-    assert [(row["name"], row["owner"]) for row in listed] == [("left", "alice"), ("right", "bob")]
+    assert [(row["name"], row["owner"]) for row in rows] == [("left", "alice"), ("right", "bob")]
 
 
 def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server: str, token: str) -> None:
@@ -69,12 +72,12 @@ def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server:
         noughts("bot retire right", env=env)
         bots.send_signal(signal.SIGINT)
         assert bots.wait(30) == 130
-    refused = noughts("bot run right=random 'wrong name=random'", code=1, env=env).stderr
-    assert "Error: 2 of 2 bots failed: " in refused
+    errors = noughts("bot run right=random 'wrong name=random'", code=1, env=env).stderr
+    assert "Error: 2 of 2 bots failed: " in errors
 
 
 @pytest.mark.parametrize(
-    "content, said",
+    "content, complaint",
     [
         ("[bots.left\n", "it is not TOML: "),
         ("", "got no bot, expected a table [bots.NAME]"),
@@ -96,11 +99,13 @@ def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server:
         ('[bots.left]\nspec = "nobody"', "nobody"),
     ],
 )
-def test_wrong_file_of_bots_is_refused_with_the_place(noughts: Any, tmp_path: Path, content: str, said: str) -> None:
+def test_wrong_file_of_bots_is_refused_with_the_place(
+    noughts: Any, tmp_path: Path, content: str, complaint: str
+) -> None:
     file = tmp_path / "bots.toml"
     file.write_text(content)
     result = noughts(f"bot run --config {file}", code=2, env={"NOUGHTS_TOKEN": "nou_none"})
-    assert said in result.stderr
+    assert complaint in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -121,50 +126,50 @@ def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, tok
     with start(f"bot run random --server {server} --name mine", {"NOUGHTS_TOKEN": token}) as bot:
         assert "mine" in bot.stdout.readline()
         bot.send_signal(signal.SIGINT)
-        _, err = bot.communicate(timeout=PATIENCE)
+        _, errors = bot.communicate(timeout=PATIENCE)
     assert bot.returncode == 130
-    assert err == ""
+    assert errors == ""
 
 
 @pytest.mark.parametrize("line, code", [("bot run random --name mine", 130), ("watch", 0)])
-def test_two_quick_interruptions_are_as_good_as_one(start: Any, server: str, token: str, line: str, code: int) -> None:
+def test_two_quick_interrupts_end_a_command_like_one(start: Any, server: str, token: str, line: str, code: int) -> None:
     with start(f"{line} --server {server}", {"NOUGHTS_TOKEN": token}) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
-    # What comes when Python has ended all but itself ends it in the system's way.
+        _, errors = process.communicate(timeout=PATIENCE)
+    # A second signal that arrives while Python shuts down kills the process.
     assert process.returncode in (code, -signal.SIGINT)
-    assert err == ""
+    assert errors == ""
 
 
 @pytest.fixture
-def unused() -> Iterator[str]:
+def unused_address() -> Iterator[str]:
     """An address where nothing listens."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{unused.getsockname()[1]}"
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound_socket.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("spec", ["random", f"exec:{sys.executable} {PLAYER} NOTES honest"])
 def test_bot_stops_if_its_first_connection_never_works(
-    refusal: Refusal, token: str, unused: str, spec: str, tmp_path: Path
+    refusal: Refusal, token: str, unused_address: str, spec: str, tmp_path: Path
 ) -> None:
     spec = spec.replace("NOTES", str(tmp_path / "notes"))
-    line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
+    line = f"bot run '{spec}' --name mine --no-lock --server {unused_address} --wait 0.3"
     refusal(line, code=1, env={"NOUGHTS_TOKEN": token})
 
 
-def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str, unused: str) -> None:
-    with start(f"bot run random --server {unused}", {"NOUGHTS_TOKEN": token}) as bot:
-        said = bot.stdout.readline()
+def test_bot_at_a_wrong_address_reports_it_once_and_tries_again(start: Any, token: str, unused_address: str) -> None:
+    with start(f"bot run random --server {unused_address}", {"NOUGHTS_TOKEN": token}) as bot:
+        first_line = bot.stdout.readline()
         bot.send_signal(signal.SIGINT)
-        rest, err = bot.communicate(timeout=PATIENCE)
-    assert said == (
-        f"cannot reach a server at {unused} (nothing listens there): is it running, and is that its address?"
+        output, errors = bot.communicate(timeout=PATIENCE)
+    assert first_line == (
+        f"cannot reach a server at {unused_address} (nothing listens there): is it running, and is that its address?"
         " Trying again in 0.1 s for 60 s\n"
     )
-    assert rest == err == ""
+    assert output == errors == ""
 
 
 @pytest.mark.parametrize("line", ["bot run nextstep:depth=99", "bot run nobody", "bot run exec:./mybot"])
@@ -177,8 +182,8 @@ def test_bot_with_a_wrong_name_is_refused_with_the_reason(refusal: Refusal, serv
     refusal("bot run random --name 'my bot'", code=1, env=env)
 
 
-def test_bot_beyond_the_scopes_of_its_token_is_told_which_one_to_make(
+def test_refusal_of_a_second_bot_names_the_token_to_create(
     noughts: Any, refusal: Refusal, server: str, database: str
 ) -> None:
-    narrow = noughts(f"token create --owner ada --scope play:one --db {database}").stdout.strip()
-    refusal("bot run random --name two", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": narrow})
+    token = noughts(f"token create --owner ada --scope play:one --db {database}").stdout.strip()
+    refusal("bot run random --name two", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})

@@ -1,4 +1,4 @@
-"""`noughts db`: a real database is checked, copied while its server runs, and pruned."""
+"""`noughts db`: a real database is checked, copied while its server runs, pruned and exported."""
 
 import json
 import os
@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 
 
 def noughts(*words: str, code: int = 0) -> Any:
-    """The JSON that a command prints."""
+    """Run a command, and return the JSON that it prints."""
     return json.loads(invoke([*words, "--format", "json"], code=code).stdout)
 
 
@@ -34,23 +34,23 @@ def execute(database: Path, *statements: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerUnderTest, Path]]:
-    """A server with a match of a hundred games, and a copy of its database."""
-    copy = tmp_path_factory.mktemp("db") / "copy.db"
+def server_and_copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerUnderTest, Path]]:
+    """A server with a match of 100 games and one of 4, and a copy of its database."""
+    file = tmp_path_factory.mktemp("db") / "copy.db"
     with serving() as server:
         server.match("random", "three-stage", games=100)
         server.match("random", "fives", games=4, variant="gomoku+swap2", time="60+0")
         database = str(server._server.store.url)
-        said = noughts("db", "backup", str(copy), "--db", database)
-        assert said == {"file": str(copy), "games": 104, "bytes": copy.stat().st_size}
-        yield server, copy
+        backup = noughts("db", "backup", str(file), "--db", database)
+        assert backup == {"file": str(file), "games": 104, "bytes": file.stat().st_size}
+        yield server, file
 
 
 @pytest.fixture
-def copy(played: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
-    """A copy of it to be spoiled."""
+def copy(server_and_copy: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
+    """A copy of that database, which the test can change."""
     file = tmp_path / "noughts.db"
-    with closing(sqlite3.connect(played[1])) as source, closing(sqlite3.connect(file)) as target:
+    with closing(sqlite3.connect(server_and_copy[1])) as source, closing(sqlite3.connect(file)) as target:
         source.backup(target)
     return file
 
@@ -60,16 +60,16 @@ def test_a_database_on_a_read_only_disk_is_checked_and_copied(copy: Path, tmp_pa
         (disk.here / "a%b?c.db").write_bytes(copy.read_bytes())
         disk.remount("ro")
         program, database = (*disk.enter, *PROGRAM), str(disk.folder / "a%b?c.db")
-        checked = subprocess.run([*program, "db", "check", "--db", database], capture_output=True, text=True)
-        assert (checked.returncode, checked.stdout) == (0, "2 tournaments, 104 games, 4 ratings: nothing wrong\n")
+        check = subprocess.run([*program, "db", "check", "--db", database], capture_output=True, text=True)
+        assert (check.returncode, check.stdout) == (0, "2 tournaments, 104 games, 4 ratings: nothing wrong\n")
         words = ["db", "backup", str(tmp_path / "copy.db"), "--db", database]
         assert subprocess.run([*program, *words]).returncode == 0
-        refused = subprocess.run([*program, "db", "prune", "--db", database], capture_output=True, text=True)
-        assert (refused.returncode, "read-only" in refused.stderr) == (1, True)
+        prune = subprocess.run([*program, "db", "prune", "--db", database], capture_output=True, text=True)
+        assert (prune.returncode, "read-only" in prune.stderr) == (1, True)
 
 
-def test_database_of_a_running_server_is_found_right(played: tuple[ServerUnderTest, Path]) -> None:
-    url = played[0]._server.store.url
+def test_database_of_a_running_server_passes_the_check(server_and_copy: tuple[ServerUnderTest, Path]) -> None:
+    url = server_and_copy[0]._server.store.url
     assert noughts("db", "check", "--db", url) == {
         "tournaments": 2,
         "games": 104,
@@ -79,22 +79,22 @@ def test_database_of_a_running_server_is_found_right(played: tuple[ServerUnderTe
     }
 
 
-def test_copy_is_one_sound_file_for_its_user_alone(played: tuple[ServerUnderTest, Path]) -> None:
-    copy = played[1]
+def test_backup_is_one_file_that_only_its_user_can_read(server_and_copy: tuple[ServerUnderTest, Path]) -> None:
+    copy = server_and_copy[1]
     assert os.listdir(copy.parent) == ["copy.db"]
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     text = invoke(["db", "check", "--db", str(copy)]).stdout
     assert text == "2 tournaments, 104 games, 4 ratings: nothing wrong\n"
 
 
-def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path, tmp_path: Path) -> None:
-    there = tmp_path / "there.db"
-    there.write_text("mine")
-    refused = invoke(["db", "backup", str(there), "--db", str(copy)], code=1).stderr
-    assert "already exists" in refused
-    assert there.read_text() == "mine"
-    nowhere = invoke(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
-    assert "cannot be written (No such file or directory)" in nowhere
+def test_failed_backup_leaves_existing_and_no_partial_files(copy: Path, tmp_path: Path) -> None:
+    existing = tmp_path / "there.db"
+    existing.write_text("mine")
+    errors = invoke(["db", "backup", str(existing), "--db", str(copy)], code=1).stderr
+    assert "already exists" in errors
+    assert existing.read_text() == "mine"
+    errors = invoke(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
+    assert "cannot be written (No such file or directory)" in errors
     assert not list(tmp_path.glob("*.partial"))
 
 
@@ -123,13 +123,14 @@ def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path,
         ("UPDATE tournaments SET games_total = 200", "tournaments/", "finished: got 100 games, expected 200"),
     ],
 )
-def test_whatever_is_not_as_it_should_be_is_found(copy: Path, statement: str, where: str, error: str) -> None:
-    of_first = f"{statement}{' AND' if 'WHERE' in statement else ' WHERE'} "
+def test_check_finds_each_wrong_row_of_a_tournament(copy: Path, statement: str, where: str, error: str) -> None:
+    # Only rows of the first tournament change.
+    conjunction = "AND" if "WHERE" in statement else "WHERE"
     key = "id" if "UPDATE tournaments" in statement else "tournament_id"
-    execute(copy, f"{of_first}{key} = 1")
-    found = noughts("db", "check", "--db", str(copy), code=1)
-    assert found["errors"] >= 1
-    assert any(where in each["where"] and error in each["error"] for each in found["findings"]), found
+    execute(copy, f"{statement} {conjunction} {key} = 1")
+    report = noughts("db", "check", "--db", str(copy), code=1)
+    assert report["errors"] >= 1
+    assert any(where in finding["where"] and error in finding["error"] for finding in report["findings"]), report
 
 
 @pytest.mark.parametrize(
@@ -141,10 +142,10 @@ def test_whatever_is_not_as_it_should_be_is_found(copy: Path, statement: str, wh
         ("DELETE FROM meetings", "meeting: got none"),
     ],
 )
-def test_totals_of_bots_that_the_games_do_not_give_are_found(copy: Path, statement: str, error: str) -> None:
+def test_check_finds_totals_of_bots_that_differ_from_their_games(copy: Path, statement: str, error: str) -> None:
     execute(copy, statement)
-    found = noughts("db", "check", "--db", str(copy), code=1)
-    assert any(each["where"] == "bots" and error in each["error"] for each in found["findings"]), found
+    report = noughts("db", "check", "--db", str(copy), code=1)
+    assert any(finding["where"] == "bots" and error in finding["error"] for finding in report["findings"]), report
 
 
 @pytest.mark.parametrize(
@@ -156,22 +157,20 @@ def test_totals_of_bots_that_the_games_do_not_give_are_found(copy: Path, stateme
         ("UPDATE rating_runs SET first_seq = 1000 WHERE first_seq > 1", "log: got a run that begins at 1000"),
     ],
 )
-def test_ratings_that_the_games_do_not_give_are_found(copy: Path, statement: str, error: str) -> None:
+def test_check_finds_ratings_that_differ_from_those_of_the_games(copy: Path, statement: str, error: str) -> None:
     execute(copy, statement)
-    found = noughts("db", "check", "--db", str(copy), code=1)
-    assert any(error in each["error"] for each in found["findings"]), found
+    report = noughts("db", "check", "--db", str(copy), code=1)
+    assert any(error in finding["error"] for finding in report["findings"]), report
 
 
 def test_a_damaged_page_is_found_and_other_tournaments_are_checked(copy: Path) -> None:
     damage_last_games(copy)
-    found = noughts("db", "check", "--db", str(copy), code=1)
-    assert found["tournaments"] == 2
-    assert {"database", "tournaments/"} <= {
-        each["where"][:12] if "/" in each["where"] else each["where"] for each in found["findings"]
-    }
-    said = invoke(["db", "check", "--db", str(copy)], code=1)
-    assert "malformed" in said.stdout
-    assert "Traceback" not in said.stderr
+    report = noughts("db", "check", "--db", str(copy), code=1)
+    assert report["tournaments"] == 2
+    assert {"database", "tournaments"} <= {finding["where"].partition("/")[0] for finding in report["findings"]}
+    result = invoke(["db", "check", "--db", str(copy)], code=1)
+    assert "malformed" in result.stdout
+    assert "Traceback" not in result.stderr
 
 
 def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> None:
@@ -180,10 +179,9 @@ def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> No
         copy,
         "INSERT INTO owners (id, name) VALUES (9, 'ada')",
         "INSERT INTO tokens (id, owner_id, label, hash, created_at) VALUES (9, 9, '', x'00', 0)",
-        *(
-            f"INSERT INTO requests VALUES (9, 'r{number}', 'm', x'00', 'a', {'0' if number < 2500 else 1 << 52})"
-            for number in range(2600)
-        ),
+        # 2,500 requests of 1970, and 100 of a distant future.
+        *(f"INSERT INTO requests VALUES (9, 'old{number}', 'm', x'00', 'a', 0)" for number in range(2500)),
+        *(f"INSERT INTO requests VALUES (9, 'new{number}', 'm', x'00', 'a', {1 << 52})" for number in range(100)),
         "INSERT INTO game_notes SELECT tournament_id, ordinal, 0, 'why' FROM games",
         f"UPDATE games SET ended_at = ended_at - {91 * DAY_MS} WHERE ordinal <= 60 AND tournament_id = 1",
     )
@@ -225,8 +223,8 @@ def test_each_path_of_a_database_names_exactly_that_file(tmp_path: Path) -> None
     (tmp_path / "50%20off").mkdir()
     for number, path in enumerate(paths):
         invoke(["token", "create", "--owner", f"owner{number}", "--db", str(path)])
-        copied = noughts("db", "backup", str(path) + ".copy", "--db", str(path))
-        assert copied["file"] == f"{path}.copy"
+        backup = noughts("db", "backup", str(path) + ".copy", "--db", str(path))
+        assert backup["file"] == f"{path}.copy"
     assert sorted(path for path in tmp_path.rglob("*.db") if path.is_file()) == sorted(paths)
     for number, path in enumerate(paths):
         for file in (path, f"{path}.copy"):
@@ -244,16 +242,18 @@ def test_temporary_databases_lie_in_the_folder_named_by_tmpdir(
     assert "random" in result.stdout
     assert invoke(["match", "random", "first-free", "--games", "2"]).exit_code == 0
     assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == [folder]
-    reported = invoke(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
-    assert "2 games" in reported.stdout
+    report = invoke(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
+    assert "2 games" in report.stdout
 
 
-def test_an_archive_has_the_games_of_the_database(played: tuple[ServerUnderTest, Path], tmp_path: Path) -> None:
-    folder, database = tmp_path / "archive", str(played[0]._server.store.url)
+def test_an_archive_has_the_games_of_the_database(
+    server_and_copy: tuple[ServerUnderTest, Path], tmp_path: Path
+) -> None:
+    folder, database = tmp_path / "archive", str(server_and_copy[0]._server.store.url)
     words = ("db", "export", "--parquet", str(folder), "--db", database)
-    said = noughts(*words, "--license", "CC0-1.0")
-    assert said["games"] == 104
-    (month,) = said["months"]
+    report = noughts(*words, "--license", "CC0-1.0")
+    assert report["games"] == 104
+    (month,) = report["months"]
     assert month == {"file": month["file"], "games": 104, "written": True}
     assert "licence | CC0-1.0 |" in (folder / "README.md").read_text()
     assert noughts(*words)["months"] == [{**month, "written": False}]
@@ -277,7 +277,7 @@ def test_an_export_that_was_killed_continues(copy: Path, tmp_path: Path) -> None
         while process.poll() is None and not list(tmp_path.glob("archive/.*.tmp")):
             pass
         process.kill()
-    said = noughts("db", "export", "--parquet", str(folder), "--db", str(copy))
-    assert said["games"] == 104
-    files = [".noughts", *(each["file"] for each in said["months"]), "README.md"]
+    report = noughts("db", "export", "--parquet", str(folder), "--db", str(copy))
+    assert report["games"] == 104
+    files = [".noughts", *(month["file"] for month in report["months"]), "README.md"]
     assert sorted(file.name for file in folder.iterdir()) == files

@@ -14,29 +14,30 @@ from noughts_server.store.engine.sqlite import locked
 from tests.support.processes import environment, eventually, exit_code_and_errors, json_of, run_noughts, started
 
 pytestmark = pytest.mark.processes
-DEAF = """
+NEVER_MOVES = """
 import time
 from noughts_bots import Bot
 
-class Deaf(Bot):
+class NeverMoves(Bot):
     def choose(self, position):
         time.sleep(1000)
 """
 
 
-def interrupted(words: str, env: dict[str, str], begun: Any) -> str:
-    """Return what a run says that was interrupted twice as soon as it has `begun`."""
+def interrupt_run(words: str, env: dict[str, str], wait_for_start: Any) -> str:
+    """Start a run, interrupt it twice after `wait_for_start(process)`, and return what it wrote to stderr."""
     with started(shlex.split(words), env) as process:
         assert process.stderr is not None
-        begun(process)
+        wait_for_start(process)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         return exit_code_and_errors(process)[1]
 
 
-def kept(env: dict[str, str], words: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json_of(f"db runs {words}", env)["runs"]
-    return found
+def kept_runs(env: dict[str, str], words: str = "") -> list[dict[str, Any]]:
+    """Return the runs that `noughts db runs` lists with these options."""
+    runs: list[dict[str, Any]] = json_of(f"db runs {words}", env)["runs"]
+    return runs
 
 
 @pytest.fixture
@@ -44,45 +45,47 @@ def env(tmp_path: Path) -> dict[str, str]:
     return environment(XDG_DATA_HOME=str(tmp_path))
 
 
-def played(tmp_path: Path, env: dict[str, str]) -> None:
-    """Interrupt a run after some games."""
+def interrupt_after_some_games(tmp_path: Path, env: dict[str, str]) -> None:
+    """Start a run, and interrupt it after some games."""
     file = tmp_path / "games.jsonl"
 
-    def begun(process: Any) -> None:
+    def wait_for_start(process: Any) -> None:
         eventually(lambda: file.exists() and file.stat().st_size)
 
-    told = interrupted(f"match random first-free --games 1000000 -o {file}", env, begun)
-    assert str(tmp_path / "noughts" / "runs") in told
+    errors = interrupt_run(f"match random first-free --games 1000000 -o {file}", env, wait_for_start)
+    assert str(tmp_path / "noughts" / "runs") in errors
 
 
 def test_run_without_a_game_is_not_kept(tmp_path: Path, env: dict[str, str]) -> None:
-    (tmp_path / "deaf.py").write_text(DEAF)
+    (tmp_path / "never_moves.py").write_text(NEVER_MOVES)
 
-    def begun(process: Any) -> None:
+    def wait_for_start(process: Any) -> None:
         eventually(lambda: (tmp_path / "log").exists())
 
-    told = interrupted(f"match random {tmp_path / 'deaf.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, begun)
-    assert "Interrupted before any game ended" in told
-    assert kept(env) == []
+    errors = interrupt_run(
+        f"match random {tmp_path / 'never_moves.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, wait_for_start
+    )
+    assert "Interrupted before any game ended" in errors
+    assert kept_runs(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
 
 
 def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str]) -> None:
-    played(tmp_path, env)
-    [run] = kept(env)
+    interrupt_after_some_games(tmp_path, env)
+    [run] = kept_runs(env)
     assert run["games"] > 0
     assert run["games_total"] == 1_000_000
-    assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [False]
+    assert [each["would_delete"] for each in kept_runs(env, "--prune 1d --dry-run")] == [False]
     listed = run_noughts(["db", "runs"], env | {"COLUMNS": "80"}).stdout
     assert f"{datetime.fromisoformat(run['time']):%Y-%m-%d %H:%M}" in listed
     assert run["file"] in listed, "a path that is broken into lines cannot be copied"
-    assert [each["deleted"] for each in kept(env, "--prune 1d")] == [False]
+    assert [each["deleted"] for each in kept_runs(env, "--prune 1d")] == [False]
     old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     for file in tmp_path.glob("noughts/runs/*"):
         os.utime(file, (old, old))
-    assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [True]
-    assert [each["deleted"] for each in kept(env, "--prune 1d")] == [True]
-    assert kept(env) == []
+    assert [each["would_delete"] for each in kept_runs(env, "--prune 1d --dry-run")] == [True]
+    assert [each["deleted"] for each in kept_runs(env, "--prune 1d")] == [True]
+    assert kept_runs(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
 
 
@@ -90,9 +93,9 @@ def test_run_that_a_program_uses_is_not_deleted(tmp_path: Path) -> None:
     file = tmp_path / "run.sqlite"
     file.touch()
     run = KeptRun(file, datetime.now(UTC), size=0)
-    held = locked(f"{file}.lock")
-    assert held is not None
-    with held:
+    lock = locked(f"{file}.lock")
+    assert lock is not None
+    with lock:
         assert not run.remove()
         assert file.exists()
     assert run.remove()

@@ -1,4 +1,4 @@
-"""`noughts game list`: the games of a tournament, page by page and filtered."""
+"""`noughts game list` and `noughts bot games`: games page by page and filtered."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], 
     assert game == json.loads(lines[6])
     assert {game["first"], game["second"]} == set(bots)
     assert "moves" in noughts(f"game show many/7 --server {server}").stdout
-    explained = ask("game explain many/7")
-    assert (explained["game"], explained["known_from_ply"]) == ("many/7", 1)
+    explanation = ask("game explain many/7")
+    assert (explanation["game"], explanation["known_from_ply"]) == ("many/7", 1)
 
 
 class Wrong(Bot):
@@ -65,17 +65,17 @@ def test_games_are_filtered_by_bot_result_and_termination(
         ask("tournament start cup")
         wait_until_finished(ask, "cup")
 
-    def listed(line: str) -> list[dict[str, Any]]:
+    def games_of(line: str) -> list[dict[str, Any]]:
         return list(map(json.loads, noughts(f"{line} --format json", env=env).stdout.splitlines()))
 
-    assert len(listed("game list cup --bot wrong")) == 8
-    lost = listed("game list cup --bot wrong --result loss --fault")
-    assert {game["fault"]["bot"] for game in lost} == {"wrong"}
-    assert lost == listed("game list cup --termination illegal_move")
-    assert lost == listed("bot games wrong --fault --result loss")[::-1]
-    assert lost == listed("game list cup --bot bots/wrong --result 0-1 --termination illegal_move")
-    assert all(game["result"] == "1/2-1/2" for game in listed("bot games right --result draw"))
-    assert listed("game list cup --result win --bot wrong --fault") == []
+    assert len(games_of("game list cup --bot wrong")) == 8
+    lost_games = games_of("game list cup --bot wrong --result loss --fault")
+    assert {game["fault"]["bot"] for game in lost_games} == {"wrong"}
+    assert lost_games == games_of("game list cup --termination illegal_move")
+    assert lost_games == games_of("bot games wrong --fault --result loss")[::-1]
+    assert lost_games == games_of("game list cup --bot bots/wrong --result 0-1 --termination illegal_move")
+    assert all(game["result"] == "1/2-1/2" for game in games_of("bot games right --result draw"))
+    assert games_of("game list cup --result win --bot wrong --fault") == []
     assert "No such games in tournaments/cup yet." in noughts("game list cup --termination void", env=env).stdout
     refusal("game list cup --result win", code=2, env=env)
     refusal("game list cup --bot nobody", code=1, env=env)

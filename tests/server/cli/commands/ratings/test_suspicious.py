@@ -15,8 +15,8 @@ from tests.support.arranged import ROUNDS, arrange
 
 
 @pytest.fixture
-def arranged(database: str) -> None:
-    """The database has games that were arranged."""
+def arranged_games(database: str) -> None:
+    """Store games in the database that owners arranged between each other."""
 
     async def play() -> None:
         async with open_arena(Path(database.removeprefix("sqlite:///"))) as arena:
@@ -26,15 +26,15 @@ def arranged(database: str) -> None:
 
 
 @pytest.fixture
-def admin(arranged: None, noughts: Any, server: str, database: str) -> dict[str, str]:
-    """The settings of an admin."""
-    made = json.loads(noughts(f"token create --owner root --scope admin --db {database} --format json").stdout)
-    return {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": made["token"]}
+def admin(arranged_games: None, noughts: Any, server: str, database: str) -> dict[str, str]:
+    """The environment variables of an admin of a server on that database."""
+    created = json.loads(noughts(f"token create --owner root --scope admin --db {database} --format json").stdout)
+    return {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": created["token"]}
 
 
 def test_admin_gets_suspicious_results_as_a_table_and_as_json(noughts: Any, admin: dict[str, str]) -> None:
-    shown = noughts("ratings suspicious", env=admin).stdout
-    assert all(pattern in shown for pattern in ("rating-moved", "given-up", "short-losses", "conceded"))
+    output = noughts("ratings suspicious", env=admin).stdout
+    assert all(pattern in output for pattern in ("rating-moved", "given-up", "short-losses", "conceded"))
     rows = json.loads(noughts("ratings suspicious --format json", env=admin).stdout)["results"]
     (row,) = (row for row in rows if row["pattern"] == "given-up")
     newest = row.pop("newest_game")
@@ -54,5 +54,5 @@ def test_admin_gets_suspicious_results_as_a_table_and_as_json(noughts: Any, admi
     }
 
 
-def test_nobody_but_an_admin_gets_suspicious_results(refusal: Refusal, admin: dict[str, str], token: str) -> None:
+def test_only_an_admin_gets_suspicious_results(refusal: Refusal, admin: dict[str, str], token: str) -> None:
     refusal("ratings suspicious", env={**admin, "NOUGHTS_TOKEN": token}, code=1)

@@ -23,21 +23,21 @@ GAMES = [
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def games_file(tmp_path: Path) -> Path:
     """The file of the four games."""
     path = tmp_path / "games.jsonl"
     path.write_text("".join(json.dumps(game) + "\n" for game in GAMES))
     return path
 
 
-def rows(text: str) -> list[Any]:
+def json_lines(text: str) -> list[Any]:
     """Return the lines of JSON in a text."""
     return [json.loads(line) for line in text.splitlines()]
 
 
 @pytest.fixture
-def cup(noughts: Any, server: str, token: str) -> dict[str, str]:
-    """The environment of commands on a server where `cup` was played: more games than come at once."""
+def cup_env(noughts: Any, server: str, token: str) -> dict[str, str]:
+    """The environment of commands at a server that played `cup`, which has more games than a page of its answers."""
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
     with bots_online(server, token, one="random", other="first-free"):
         noughts("tournament create cup --games 1100 --seed 4 --title 'Spring cup'", env=env)

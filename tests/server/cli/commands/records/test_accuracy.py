@@ -11,16 +11,16 @@ from tests.server.cli.commands.records.conftest import GAMES
 from tests.server.cli.conftest import Refusal
 
 
-def test_blunders_are_counted_by_bot_and_by_game(noughts: Any, file: Path) -> None:
-    found = json.loads(noughts(f"records accuracy {file} --format json").stdout)["bots"]
-    assert {row["bot"]: (row["games"], row["decisions"], row["blunders"], row["accuracy"]) for row in found} == {
+def test_blunders_are_counted_by_bot_and_by_game(noughts: Any, games_file: Path) -> None:
+    rows = json.loads(noughts(f"records accuracy {games_file} --format json").stdout)["bots"]
+    assert {row["bot"]: (row["games"], row["decisions"], row["blunders"], row["accuracy"]) for row in rows} == {
         "ada": (3, 5, 1, 0.8),  # b3 of the third game gives away a win
         "bob": (2, 0, 0, None),
         "cyd": (1, 3, 1, 2 / 3),  # c3 of the third game loses
     }
-    table = noughts(f"records accuracy {file}").stdout
+    table = noughts(f"records accuracy {games_file}").stdout
     assert re.search(r"ada +3 +5 +1 +0\.33 +-\n", table), "an accuracy of fewer than 30 decisions says nothing"
-    games = json.loads(noughts(f"records accuracy {file} --each --format json").stdout)["games"]
+    games = json.loads(noughts(f"records accuracy {games_file} --each --format json").stdout)["games"]
     assert [(row["number"], row["bot"]) for row in games][:3] == [(1, "ada"), (1, "bob"), (2, "bob")]
 
 

@@ -10,11 +10,11 @@ from tests.server.cli.commands.records.conftest import GAMES
 from tests.server.cli.conftest import Transcript
 
 
-def test_check_says_what_is_wrong_where(noughts: Any, transcript: Transcript, file: Path, tmp_path: Path) -> None:
-    assert json.loads(noughts(f"records check {file} --format json").stdout) == {"games": 4, "errors": []}
-    transcript(f"records check {file}")
+def test_check_says_what_is_wrong_where(noughts: Any, transcript: Transcript, games_file: Path, tmp_path: Path) -> None:
+    assert json.loads(noughts(f"records check {games_file} --format json").stdout) == {"games": 4, "errors": []}
+    transcript(f"records check {games_file}")
     wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text(file.read_text() + json.dumps({**GAMES[0], "seed": 9, "result": "0-1"}) + "\nno game\n")
+    wrong.write_text(games_file.read_text() + json.dumps({**GAMES[0], "seed": 9, "result": "0-1"}) + "\nno game\n")
     document = json.loads(noughts(f"records check {wrong} --format json", code=1).stdout)
     assert document["games"] == 6
     assert [error["line"] for error in document["errors"]] == [5, 6]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.commands.records.conftest import GAMES, rows
+from tests.server.cli.commands.records.conftest import GAMES, json_lines
 from tests.server.cli.conftest import Refusal, Transcript
 
 
-def test_list_of_results_shows_no_length(noughts: Any, file: Path, tmp_path: Path) -> None:
-    noughts(f"records convert {file} {tmp_path}/games.csv")
-    shown = noughts(f"records list {tmp_path}/games.csv").stdout.splitlines()
-    assert shown[2].split() == ["1", "ada", "bob", "1-0", "line", "-"]
+def test_list_of_results_shows_no_length(noughts: Any, games_file: Path, tmp_path: Path) -> None:
+    noughts(f"records convert {games_file} {tmp_path}/games.csv")
+    lines = noughts(f"records list {tmp_path}/games.csv").stdout.splitlines()
+    assert lines[2].split() == ["1", "ada", "bob", "1-0", "line", "-"]
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,12 @@ def test_list_of_results_shows_no_length(noughts: Any, file: Path, tmp_path: Pat
         ("--limit 1", [1]),
     ],
 )
-def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, options: str, numbers: list[int]) -> None:
-    found = rows(noughts(f"records list {file} {options} --format json").stdout)
-    assert [game["number"] for game in found] == numbers
-    assert found[0]["moves"] == GAMES[numbers[0] - 1]["moves"]
+def test_list_shows_the_games_that_match_all_filters(
+    noughts: Any, games_file: Path, options: str, numbers: list[int]
+) -> None:
+    games = json_lines(noughts(f"records list {games_file} {options} --format json").stdout)
+    assert [game["number"] for game in games] == numbers
+    assert games[0]["moves"] == GAMES[numbers[0] - 1]["moves"]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +50,10 @@ def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, optio
         "--opening 1",
     ],
 )
-def test_filters_that_no_game_could_pass_are_refused(refusal: Refusal, file: Path, options: str) -> None:
-    refusal(f"records list {file} {options}", code=2)
+def test_invalid_filters_are_refused(refusal: Refusal, games_file: Path, options: str) -> None:
+    refusal(f"records list {games_file} {options}", code=2)
 
 
-def test_a_list_for_people_is_a_table(transcript: Transcript, file: Path) -> None:
-    transcript(f"records list {file} --limit 2")
-    transcript(f"records list {file} --bot nobody")
+def test_list_in_text_is_a_table(transcript: Transcript, games_file: Path) -> None:
+    transcript(f"records list {games_file} --limit 2")
+    transcript(f"records list {games_file} --bot nobody")

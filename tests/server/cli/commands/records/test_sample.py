@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.server.cli.commands.records.conftest import rows
+from tests.server.cli.commands.records.conftest import json_lines
 from tests.server.cli.conftest import Refusal
 
 
-def test_samples_are_positions_with_what_came_of_them(noughts: Any, file: Path, tmp_path: Path) -> None:
+def test_samples_are_positions_with_moves_and_results(noughts: Any, games_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "samples.csv"
-    assert json.loads(noughts(f"records sample {file} {target} --format json").stdout) == {"samples": 3 + 2 + 9}
+    assert json.loads(noughts(f"records sample {games_file} {target} --format json").stdout) == {"samples": 3 + 2 + 9}
     samples = list(csv.DictReader(target.read_text().splitlines()))
-    # The opening was nobody's choice.
+    # The first two stones are the opening, which no bot chose.
     assert samples[0] == {
         "variant": "tictactoe",
         "game": "0",
@@ -34,25 +34,27 @@ def test_samples_are_positions_with_what_came_of_them(noughts: Any, file: Path, 
 def test_stones_put_by_agreement_are_not_sampled(noughts: Any, tmp_path: Path, variant: str, form: str) -> None:
     games, target = tmp_path / "games.jsonl", tmp_path / f"samples.{form}"
     noughts(f"match random random --variant {variant} --games 10 --seed 3 -o {games}")
-    chosen = [
+    bot_moves = [
         (number, cell)
-        for number, game in enumerate(rows(games.read_text()))
+        for number, game in enumerate(json_lines(games.read_text()))
         for cell in game["moves"][game["opening"]["stones"] :]
     ]
-    assert json.loads(noughts(f"records sample {games} {target} --format json").stdout) == {"samples": len(chosen)}
+    assert json.loads(noughts(f"records sample {games} {target} --format json").stdout) == {"samples": len(bot_moves)}
     if form == "csv":
-        sampled = [(int(row["game"]), int(row["move"])) for row in csv.DictReader(target.read_text().splitlines())]
+        sampled_moves = [
+            (int(row["game"]), int(row["move"])) for row in csv.DictReader(target.read_text().splitlines())
+        ]
     else:
         with np.load(target) as arrays:
-            sampled = list(zip(arrays["games"].tolist(), arrays["moves"].tolist(), strict=True))
-    assert sampled == chosen
+            sampled_moves = list(zip(arrays["games"].tolist(), arrays["moves"].tolist(), strict=True))
+    assert sampled_moves == bot_moves
 
 
-def test_samples_for_numpy_are_the_same(noughts: Any, refusal: Refusal, file: Path, tmp_path: Path) -> None:
-    refusal(f"records sample {file} {tmp_path}/x.npz", code=1)
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
-    noughts(f"records sample {file} {tmp_path}/x.npz")
-    noughts(f"records sample {file} {tmp_path}/x.csv")
+def test_samples_for_numpy_equal_those_in_csv(noughts: Any, refusal: Refusal, games_file: Path, tmp_path: Path) -> None:
+    refusal(f"records sample {games_file} {tmp_path}/x.npz", code=1)
+    games_file.write_text("".join(games_file.read_text().splitlines(keepends=True)[:3]))
+    noughts(f"records sample {games_file} {tmp_path}/x.npz")
+    noughts(f"records sample {games_file} {tmp_path}/x.csv")
     table = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
     with np.load(tmp_path / "x.npz") as arrays:
         assert str(arrays["variant"]) == "tictactoe"
@@ -62,23 +64,23 @@ def test_samples_for_numpy_are_the_same(noughts: Any, refusal: Refusal, file: Pa
         assert ["XO"[side] for side in arrays["sides"]] == [sample["side"] for sample in table]
         for name, column in (("moves", "move"), ("results", "result"), ("games", "game")):
             assert arrays[name].tolist() == [int(sample[column]) for sample in table]
-    refusal(f"records sample {file} x.txt", code=2)
+    refusal(f"records sample {games_file} x.txt", code=2)
 
 
 def test_sample_and_rate_read_a_tournament_like_its_file(
-    noughts: Any, cup: dict[str, str], database: str, tmp_path: Path
+    noughts: Any, cup_env: dict[str, str], database: str, tmp_path: Path
 ) -> None:
     file = f"{tmp_path}/games.jsonl"
-    noughts(f"records convert tournaments/cup {file}", env=cup)
+    noughts(f"records convert tournaments/cup {file}", env=cup_env)
     sources = (file, "tournaments/cup", f"tournaments/cup --db {database}")
-    ratings = [noughts(f"rate {source} --prior --format json", env=cup).stdout for source in sources]
+    ratings = [noughts(f"rate {source} --prior --format json", env=cup_env).stdout for source in sources]
     assert ratings[0] == ratings[1] == ratings[2]
     samples = []
     for source in sources:
         name, _, options = source.partition(" ")
-        noughts(f"records sample {name} {tmp_path}/samples.csv {options}", env=cup)
+        noughts(f"records sample {name} {tmp_path}/samples.csv {options}", env=cup_env)
         samples.append((tmp_path / "samples.csv").read_text())
     assert samples[0] == samples[1] == samples[2]
-    noughts(f"records sample tournaments/cup {tmp_path}/samples.npz", env=cup)
+    noughts(f"records sample tournaments/cup {tmp_path}/samples.npz", env=cup_env)
     with np.load(tmp_path / "samples.npz") as arrays:
         assert len(arrays["moves"]) == len(samples[0].splitlines()) - 1

@@ -9,15 +9,15 @@ from typing import Any
 from tests.server.cli.conftest import Refusal, Transcript
 
 
-def test_show_prints_a_game_where_there_is_no_terminal(
-    noughts: Any, refusal: Refusal, transcript: Transcript, file: Path
+def test_show_prints_a_game_if_stdout_is_no_terminal(
+    noughts: Any, refusal: Refusal, transcript: Transcript, games_file: Path
 ) -> None:
-    transcript(f"records show {file} 1")
-    assert json.loads(noughts(f"records show {file} 2 --format json").stdout)["termination"] == "timeout"
-    refusal(f"records show {file} 5", code=2)
-    refusal(f"records show {file} 0", code=2)
-    file.write_text("")
-    refusal(f"records show {file}", code=2)
+    transcript(f"records show {games_file} 1")
+    assert json.loads(noughts(f"records show {games_file} 2 --format json").stdout)["termination"] == "timeout"
+    refusal(f"records show {games_file} 5", code=2)
+    refusal(f"records show {games_file} 0", code=2)
+    games_file.write_text("")
+    refusal(f"records show {games_file}", code=2)
 
 
 def test_results_without_moves_are_listed_and_neither_shown_nor_sampled(

@@ -14,11 +14,12 @@ ROW = [0, 30, 1, 31, 2, 32, 3, 33, 4]
 LINES = [
     ({"variant": "renju", "moves": DOUBLE_THREE}, ("illegal_move", "double-three", 9)),
     ({"variant": "caro", "moves": DOUBLE_THREE}, ("open", None, 9)),
-    ({"variant": "renju", "moves": ROW, "first": "what -o also writes"}, ("line", None, 9)),
+    ({"variant": "renju", "moves": ROW, "first": "a field that -o also writes"}, ("line", None, 9)),
     ({"variant": "renju", "moves": [*ROW, 4]}, ("illegal_move", None, 10)),
     ({"variant": "tictactoe", "moves": [0, 1, 2, 4, 3, 5, 7, 6, 8]}, ("board_full", None, 9)),
     ({"variant": "connect4", "moves": []}, ("open", None, 0)),
 ]
+"""Games, and the expected outcome, kind of a forbidden move, and number of the last ply."""
 
 
 def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) -> None:
@@ -29,12 +30,12 @@ def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) ->
     for result in (invoke(["rules", "check", str(file)]), invoke(["rules", "check", "-"], stdin=text)):
         assert [json.loads(line) for line in result.stdout.splitlines()] == expected
         assert result.stderr == ""
-    people = invoke(["rules", "check", str(file), "--format", "text"]).stdout.splitlines()
-    assert people[:3] == ["ply 9: illegal_move (double-three)", "ply 9: open", "ply 9: line"]
+    text_lines = invoke(["rules", "check", str(file), "--format", "text"]).stdout.splitlines()
+    assert text_lines[:3] == ["ply 9: illegal_move (double-three)", "ply 9: open", "ply 9: line"]
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line, complaint",
     [
         ("x", "got 'x', expected a variant and its moves, e.g. {"),
         ("[1, 2]", "got '[1, 2]', expected a variant and its moves"),
@@ -50,16 +51,16 @@ def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) ->
         ),
     ],
 )
-def test_an_unreadable_line_is_reported_after_the_earlier_answers(line: str, said: str) -> None:
-    good = json.dumps(LINES[0][0])
-    result = invoke(["rules", "check", "-"], stdin=f"{good}\n{good}\n{line}\n{good}\n", code=2)
+def test_an_unreadable_line_is_reported_after_the_earlier_answers(line: str, complaint: str) -> None:
+    good_line = json.dumps(LINES[0][0])
+    result = invoke(["rules", "check", "-"], stdin=f"{good_line}\n{good_line}\n{line}\n{good_line}\n", code=2)
     assert result.stdout.count("\n") == 2
     assert result.stderr.startswith("Error: standard input, line 3: got ")
-    assert said in " ".join(result.stderr.split())
+    assert complaint in " ".join(result.stderr.split())
     assert "Correct the line" in result.stderr
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_missing_and_undecodable_files_are_reported(tmp_path: Path) -> None:
     missing = invoke(["rules", "check", str(tmp_path / "none.jsonl")], code=2)
     assert "No such file or directory, expected a file of JSON lines" in " ".join(missing.stderr.split())
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.server.cli.conftest import total_score
 
-SCORE = {"wins", "draws", "losses"}
+SCORE_KEYS = {"wins", "draws", "losses"}
 
 
 def test_tournament_prints_standings_and_crosstable(noughts: Any) -> None:
@@ -21,9 +21,9 @@ def test_tournament_prints_standings_and_crosstable(noughts: Any) -> None:
         assert set(row) >= {"rank", "head_to_head", "sonneborn_berger"}
         assert row["points"] == row["wins"] + row["draws"] / 2
         cells = document["crosstable"]["cells"][row["name"]]
-        assert total_score(*cells.values()) == {key: row[key] for key in SCORE}
+        assert total_score(*cells.values()) == {key: row[key] for key in SCORE_KEYS}
         for cell in cells.values():
-            assert total_score(cell["first"], cell["second"]) == {key: cell[key] for key in SCORE}
+            assert total_score(cell["first"], cell["second"]) == {key: cell[key] for key in SCORE_KEYS}
             assert sum(cell["first"].values()) == sum(cell["second"].values()) == 2
     names = [row["name"] for row in document["standings"]]
     assert sorted(names) == ["Strong", "random", "three-stage"]
@@ -40,7 +40,7 @@ def test_tournament_on_another_board(noughts: Any) -> None:
     assert document["games"] == 2
 
 
-def test_tournament_stays_in_the_database_that_is_named(noughts: Any, database: str) -> None:
+def test_tournament_is_stored_in_the_named_database(noughts: Any, database: str) -> None:
     noughts(f"tournament run random three-stage --db {database}")
     report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
     history = {"points": 4, "corrected": 0}
@@ -48,13 +48,13 @@ def test_tournament_stays_in_the_database_that_is_named(noughts: Any, database: 
 
 
 def test_text_fits_eighty_columns(noughts: Any) -> None:
-    shown = noughts("tournament run random minimax three-stage", env={"COLUMNS": "80"}).stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "Crosstable" in shown
-    assert "Leaderboard" in shown
+    output = noughts("tournament run random minimax three-stage", env={"COLUMNS": "80"}).stdout
+    assert max(map(len, output.splitlines())) <= 80
+    assert "Crosstable" in output
+    assert "Leaderboard" in output
 
 
-def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
+def test_dry_run_warns_of_a_swiss_that_may_end_early(noughts: Any) -> None:
     bots = " ".join(f"B{number}=random" for number in range(13))
-    done = noughts(f"tournament run {bots} --schedule swiss --rounds 8 --time 1/move --dry-run --format json")
-    assert "8 rounds are more than half of 13 bots: a Swiss ends early if" in done.stderr
+    result = noughts(f"tournament run {bots} --schedule swiss --rounds 8 --time 1/move --dry-run --format json")
+    assert "8 rounds are more than half of 13 bots: a Swiss ends early if" in result.stderr

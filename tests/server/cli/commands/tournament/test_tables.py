@@ -20,8 +20,8 @@ pytestmark = pytest.mark.processes
 
 
 @pytest.fixture
-def played(noughts: Any, tmp_path: Path) -> Path:
-    """A folder with one small tournament, as a file and as a database."""
+def cup_folder(noughts: Any, tmp_path: Path) -> Path:
+    """A folder with a tournament of twelve games, as a file and as a database."""
     noughts(
         f"tournament run random first-free three-stage --games 4 --seed 5 --times -o {tmp_path}/games.jsonl"
         f" --db {tmp_path}/games.db --format json"
@@ -29,48 +29,49 @@ def played(noughts: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_games_on_the_standard_output_have_it_for_themselves(noughts: Any, tmp_path: Path) -> None:
-    told = noughts("match random first-free --games 2 --seed 5 -o - --format json")
-    assert [json.loads(line)["first"] for line in told.stdout.splitlines()] == ["random", "first-free"]
-    assert json.loads(told.stderr.splitlines()[-1])["games"] == 2
+def test_stdout_has_only_the_games_if_they_are_written_there(noughts: Any, tmp_path: Path) -> None:
+    result = noughts("match random first-free --games 2 --seed 5 -o - --format json")
+    assert [json.loads(line)["first"] for line in result.stdout.splitlines()] == ["random", "first-free"]
+    assert json.loads(result.stderr.splitlines()[-1])["games"] == 2
 
 
-def test_a_file_and_a_database_give_the_same_tables(noughts: Any, played: Path) -> None:
-    of_file, of_database = (
-        json.loads(noughts(f"tournament tables {played}/games.{kind} --format json").stdout) for kind in ("jsonl", "db")
+def test_a_file_and_a_database_give_the_same_tables(noughts: Any, cup_folder: Path) -> None:
+    file_tables, database_tables = (
+        json.loads(noughts(f"tournament tables {cup_folder}/games.{kind} --format json").stdout)
+        for kind in ("jsonl", "db")
     )
     # A file of games does not say how and when they were played.
     for name in ("tournament", "schedule", "time", "start_time", "end_time"):
-        of_file.pop(name)
-        assert of_database.pop(name)
-    assert of_file == of_database
-    assert (of_file["games"], of_file["void"]) == (12, 0)
-    assert [row["rank"] for row in of_file["standings"]] == [1, 2, 3]
-    assert sum(row["points"] for row in of_file["standings"]) == 12
-    assert sum(row["moves"] for row in of_file["times"]) == sum(
-        len(json.loads(line)["moves"]) for line in (played / "games.jsonl").read_text().splitlines()
+        file_tables.pop(name)
+        assert database_tables.pop(name)
+    assert file_tables == database_tables
+    assert (file_tables["games"], file_tables["void"]) == (12, 0)
+    assert [row["rank"] for row in file_tables["standings"]] == [1, 2, 3]
+    assert sum(row["points"] for row in file_tables["standings"]) == 12
+    assert sum(row["moves"] for row in file_tables["times"]) == sum(
+        len(json.loads(line)["moves"]) for line in (cup_folder / "games.jsonl").read_text().splitlines()
     )
 
 
 def test_the_standings_of_a_run_and_of_its_file_have_the_same_tie_breaks(noughts: Any, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     run = json.loads(noughts(f"tournament run random random random --games 2 -o {file} --seed 9 --format json").stdout)
-    read = json.loads(noughts(f"tournament tables {file} --format json").stdout)
+    tables = json.loads(noughts(f"tournament tables {file} --format json").stdout)
     keys = ("name", "wins", "draws", "losses", "points", "rank", "head_to_head", "sonneborn_berger")
     assert [{key: row[key] for key in keys} for row in run["standings"]] == [
-        {key: row[key] for key in keys} for row in read["standings"]
+        {key: row[key] for key in keys} for row in tables["standings"]
     ]
-    assert run["crosstable"]["cells"] == read["crosstable"]["cells"]
-    assert run["crosstable"]["labels"] == read["crosstable"]["labels"] == [row["name"] for row in read["standings"]]
+    assert run["crosstable"]["cells"] == tables["crosstable"]["cells"]
+    assert run["crosstable"]["labels"] == tables["crosstable"]["labels"] == [row["name"] for row in tables["standings"]]
 
 
 @pytest.mark.parametrize("schedule", ["knockout", "swiss --rounds 2"])
-def test_byes_and_how_far_each_came_are_read_from_a_database(noughts: Any, tmp_path: Path, schedule: str) -> None:
+def test_tables_of_a_database_have_the_ranks_and_points_of_its_run(noughts: Any, tmp_path: Path, schedule: str) -> None:
     line = f"tournament run random first-free minimax --schedule {schedule} --seed 3 --db {tmp_path}/cup.db"
-    run = json.loads(noughts(f"{line} --format json").stdout)["standings"]
-    read = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)["standings"]
-    assert [(row["name"], row["rank"], row["points"]) for row in read] == [
-        (row["name"], row["rank"], row["points"]) for row in run
+    run_rows = json.loads(noughts(f"{line} --format json").stdout)["standings"]
+    table_rows = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)["standings"]
+    assert [(row["name"], row["rank"], row["points"]) for row in table_rows] == [
+        (row["name"], row["rank"], row["points"]) for row in run_rows
     ]
 
 
@@ -92,20 +93,20 @@ def test_pairings_of_a_swiss_tournament_are_listed_by_round(noughts: Any, tmp_pa
     line = (
         "tournament run random first-free minimax pascal:level=0 nextstep:depth=1 --schedule swiss --rounds 3 --seed 3"
     )
-    ran = json.loads(noughts(f"{line} --time 1/move --db {tmp_path}/cup.db --format json").stdout)
-    read = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)
-    assert [(row["round"], row["first"], row["second"]) for row in read["pairings"]] == [
-        (row["round"], row["first"], row["second"]) for row in ran["pairings"]
+    run = json.loads(noughts(f"{line} --time 1/move --db {tmp_path}/cup.db --format json").stdout)
+    tables = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)
+    assert [(row["round"], row["first"], row["second"]) for row in tables["pairings"]] == [
+        (row["round"], row["first"], row["second"]) for row in run["pairings"]
     ]
-    assert [row["round"] for row in read["pairings"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
-    byes = [row["first"] for row in read["pairings"] if row["second"] is None]
+    assert [row["round"] for row in tables["pairings"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    byes = [row["first"] for row in tables["pairings"] if row["second"] is None]
     assert len(set(byes)) == 3
-    assert read["byes"] == dict.fromkeys(byes, 1)
-    assert {row["name"] for row in read["standings"] if row["byes"]} == set(byes)
-    assert (read["schedule"], read["time"], read["rounds"]) == ("swiss", "1/move", 3)
-    assert read["start_time"] <= read["end_time"]
+    assert tables["byes"] == dict.fromkeys(byes, 1)
+    assert {row["name"] for row in tables["standings"] if row["byes"]} == set(byes)
+    assert (tables["schedule"], tables["time"], tables["rounds"]) == ("swiss", "1/move", 3)
+    assert tables["start_time"] <= tables["end_time"]
     rows = csv.DictReader(StringIO(noughts(f"tournament tables {tmp_path}/cup.db --kind pairings --format csv").stdout))
-    assert [row["first"] for row in rows] == [row["first"] for row in ran["pairings"]]
+    assert [row["first"] for row in rows] == [row["first"] for row in run["pairings"]]
     text = noughts(f"tournament tables {tmp_path}/cup.db").stdout
     assert "schedule swiss, rounds 3, time 1/move, began 20" in text
     assert "Rounds" in text
@@ -121,25 +122,25 @@ def test_pairings_of_a_swiss_tournament_are_listed_by_round(noughts: Any, tmp_pa
     assert '<section id="pairings">' in page
 
 
-def test_a_file_of_games_has_no_pairings_and_says_so(noughts: Any, transcript: Transcript, played: Path) -> None:
-    transcript(f"tournament tables {played}/games.jsonl --kind pairings")
-    assert "Rounds" not in noughts(f"tournament tables {played}/games.jsonl").stdout
+def test_a_file_of_games_has_no_pairings_and_says_so(noughts: Any, transcript: Transcript, cup_folder: Path) -> None:
+    transcript(f"tournament tables {cup_folder}/games.jsonl --kind pairings")
+    assert "Rounds" not in noughts(f"tournament tables {cup_folder}/games.jsonl").stdout
 
 
-def test_tables_and_reports_tell_the_dates_of_the_games_of_a_file(
+def test_tables_show_the_first_and_last_date_of_the_games_of_a_file(
     noughts: Any, transcript: Transcript, tmp_path: Path
 ) -> None:
     line = {"variant": "tictactoe", "first": "a", "second": "b", "seed": 1, "moves": [0, 3, 1, 4, 2], "result": "1-0"}
     dates = ("2026-03-02", "2026-03-01", "2026-03-04")
     file = tmp_path / "dates.jsonl"
     file.write_text("".join(json.dumps({**line, "termination": "line", "date": date}) + "\n" for date in dates))
-    read = json.loads(noughts(f"tournament tables {file} --format json").stdout)
-    assert (read["start_time"], read["end_time"]) == ("2026-03-01", "2026-03-04")
+    tables = json.loads(noughts(f"tournament tables {file} --format json").stdout)
+    assert (tables["start_time"], tables["end_time"]) == ("2026-03-01", "2026-03-04")
     transcript(f"tournament tables {file}")
 
 
-def test_text_names_every_table(noughts: Any, played: Path) -> None:
-    text = noughts(f"tournament tables {played}/games.jsonl").stdout
+def test_text_names_every_table(noughts: Any, cup_folder: Path) -> None:
+    text = noughts(f"tournament tables {cup_folder}/games.jsonl").stdout
     for heading in ("Standings", "Crosstable", "By side", "By termination", "By opening", "Move times"):
         assert heading in text
     assert "Ranked by points; tie-breaks in this order: head-to-head score, Sonneborn-Berger, wins" in " ".join(
@@ -147,41 +148,41 @@ def test_text_names_every_table(noughts: Any, played: Path) -> None:
     )
 
 
-def test_csv_is_one_table_and_asks_for_it(noughts: Any, refusal: Refusal, played: Path) -> None:
-    refusal(f"tournament tables {played}/games.db --format csv", code=2)
+def test_csv_is_one_table_that_must_be_named(noughts: Any, refusal: Refusal, cup_folder: Path) -> None:
+    refusal(f"tournament tables {cup_folder}/games.db --format csv", code=2)
     rows = list(
-        csv.DictReader(StringIO(noughts(f"tournament tables {played}/games.db --kind sides --format csv").stdout))
+        csv.DictReader(StringIO(noughts(f"tournament tables {cup_folder}/games.db --kind sides --format csv").stdout))
     )
     assert [row["name"] for row in rows][-1] == "all bots"
 
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("suffix", [".sgf", ".pgn", ".csv"])
-def test_every_format_of_games_gives_the_same_standings(noughts: Any, played: Path, suffix: str) -> None:
-    noughts(f"records convert {played}/games.jsonl {played}/games{suffix}")
+def test_every_format_of_games_gives_the_same_standings(noughts: Any, cup_folder: Path, suffix: str) -> None:
+    noughts(f"records convert {cup_folder}/games.jsonl {cup_folder}/games{suffix}")
     first, second = (
-        json.loads(noughts(f"tournament tables {played}/games{each} --kind standings --format json").stdout)
+        json.loads(noughts(f"tournament tables {cup_folder}/games{each} --kind standings --format json").stdout)
         for each in (".jsonl", suffix)
     )
     assert first["standings"] == second["standings"]
 
 
-def test_markdown_and_limits(transcript: Transcript, played: Path) -> None:
-    transcript(f"tournament tables {played}/games.jsonl --kind standings --limit 2 --format markdown")
+def test_markdown_has_headings_and_says_how_many_rows_are_shown(transcript: Transcript, cup_folder: Path) -> None:
+    transcript(f"tournament tables {cup_folder}/games.jsonl --kind standings --limit 2 --format markdown")
 
 
-def test_a_database_with_several_tournaments_says_which_it_shows(noughts: Any, played: Path) -> None:
-    noughts(f"tournament run random first-free --seed 5 --db {played}/games.db --title Second --format json")
-    shown = noughts(f"tournament tables {played}/games.db --format json")
-    assert json.loads(shown.stdout)["tournament"] == "Second"
-    assert "several tournaments" in shown.stderr
+def test_a_database_with_several_tournaments_says_which_it_shows(noughts: Any, cup_folder: Path) -> None:
+    noughts(f"tournament run random first-free --seed 5 --db {cup_folder}/games.db --title Second --format json")
+    result = noughts(f"tournament tables {cup_folder}/games.db --format json")
+    assert json.loads(result.stdout)["tournament"] == "Second"
+    assert "several tournaments" in result.stderr
 
 
 @pytest.mark.parametrize(
     "source, code",
     [("nowhere.jsonl", 2), (".", 2), ("empty.jsonl", 1), ("broken.jsonl", 1), ("games.txt", 2)],
 )
-def test_what_is_no_tournament_is_named(
+def test_unusable_sources_of_tables_are_named(
     refusal: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, code: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -200,20 +201,24 @@ def test_a_tournament_at_a_server_is_read_over_the_network(
         for bot in ("one", "other"):
             noughts(f"tournament join cup --bot {bot}", env=env)
         noughts("tournament start cup", env=env)
-        show = lambda: json.loads(noughts("tournament show cup --format json", env=env).stdout)  # noqa: E731
-        shown = eventually(show, lambda told: told["state"] != "running", 60)
+
+        def show() -> Any:
+            return json.loads(noughts("tournament show cup --format json", env=env).stdout)
+
+        shown = eventually(show, lambda tournament: tournament["state"] != "running", 60)
     tables = json.loads(noughts("tournament tables cup --format json", env=env).stdout)
     assert tables["games"] == 1100
-    for ours, theirs in zip(tables["standings"], shown["standings"], strict=True):
-        for key in ("name", "rank", "wins", "points", "head_to_head", "sonneborn_berger"):
-            assert ours[key] == theirs[key]
+    keys = ("name", "rank", "wins", "points", "head_to_head", "sonneborn_berger")
+    assert [{key: row[key] for key in keys} for row in tables["standings"]] == [
+        {key: row[key] for key in keys} for row in shown["standings"]
+    ]
     refusal("tournament tables cap", code=1, env=env)
 
 
 def test_pairings_and_withdrawals_of_a_tournament_at_a_server_are_shown(noughts: Any, server: str, token: str) -> None:
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
 
-    def shown(line: str) -> Any:
+    def json_of(line: str) -> Any:
         return json.loads(noughts(f"tournament {line} --format json", env=env).stdout)
 
     with bots_online(server, token, one="random", two="random", three="random"):
@@ -221,16 +226,16 @@ def test_pairings_and_withdrawals_of_a_tournament_at_a_server_are_shown(noughts:
         noughts("tournament join cup --all-online", env=env)
         noughts("tournament start cup", env=env)
         deadline = time.monotonic() + 60
-        while not shown("show cup")["games"]:
+        while not json_of("show cup")["games"]:
             assert time.monotonic() < deadline
-        (bye,) = [row["first"] for row in shown("show cup")["pairings"] if row["decision"] == "bye"]
-        playing = {"one", "two", "three"} - {bye}
-        noughts(f"tournament withdraw cup {min(playing)}", env=env)
+        (bye,) = [row["first"] for row in json_of("show cup")["pairings"] if row["decision"] == "bye"]
+        players = {"one", "two", "three"} - {bye}
+        noughts(f"tournament withdraw cup {min(players)}", env=env)
         noughts("tournament cancel cup", env=env)
-    (pairing, _) = shown("show cup")["pairings"][:2]
-    assert {pairing["first"], pairing["second"]} == playing
+    (pairing, _) = json_of("show cup")["pairings"][:2]
+    assert {pairing["first"], pairing["second"]} == players
     text = noughts("tournament show cup", env=env).stdout
     assert "Rounds" in text
-    tables = shown("tables cup")
-    assert (tables["schedule"], tables["byes"][bye], list(tables["withdrawn"])) == ("swiss", 1, [min(playing)])
-    assert f"Withdrawn: {min(playing)}" in noughts("tournament tables cup --kind standings", env=env).stdout
+    tables = json_of("tables cup")
+    assert (tables["schedule"], tables["byes"][bye], list(tables["withdrawn"])) == ("swiss", 1, [min(players)])
+    assert f"Withdrawn: {min(players)}" in noughts("tournament tables cup --kind standings", env=env).stdout

@@ -17,15 +17,15 @@ from tests.support.background import bots_online
 def test_tournament_that_repeats_lists_its_seasons_and_stops(
     ask: Ask, noughts: Any, refusal: Refusal, server: str
 ) -> None:
-    made = ask("tournament create thursdays --title Thursdays --repeat weekly")
-    assert (made["league"], made["season"], made["repeat"]) == ("tournaments/thursdays", 1, "weekly")
-    found = ask("tournament seasons thursdays")
-    assert (found["league"], found["repeat"], found["stopped"]) == ("tournaments/thursdays", "weekly", False)
-    (season,) = found["seasons"]
+    created = ask("tournament create thursdays --title Thursdays --repeat weekly")
+    assert (created["league"], created["season"], created["repeat"]) == ("tournaments/thursdays", 1, "weekly")
+    league = ask("tournament seasons thursdays")
+    assert (league["league"], league["repeat"], league["stopped"]) == ("tournaments/thursdays", "weekly", False)
+    (season,) = league["seasons"]
     assert (season["season"], season["state"], season["entries"], season["winner"]) == (1, "open", 0, None)
     assert "thursdays: repeats weekly" in noughts(f"tournament seasons thursdays --server {server}").stdout
-    shown = noughts(f"tournament show thursdays --server {server}").stdout
-    assert "season 1 of thursdays, which repeats weekly" in shown
+    output = noughts(f"tournament show thursdays --server {server}").stdout
+    assert "season 1 of thursdays, which repeats weekly" in output
     assert ask("tournament stop-repeating thursdays")["reason"] == "its league was stopped"
     assert ask("tournament seasons thursdays")["stopped"] is True
     assert ask("tournament create once")["season"] is None
@@ -45,10 +45,10 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")
     wait_until_finished(ask, "spring")
-    shown = ask("tournament show tournaments/spring")
-    assert (shown["games"], shown["games_total"], shown["absence_limit"]) == (10, 10, None)
-    assert [row["name"] for row in shown["standings"]] == ["alice-minimax", "alice-random"]
-    assert sum(shown["crosstable"]["cells"]["alice-minimax"]["alice-random"]["first"].values()) == 5
+    tournament = ask("tournament show tournaments/spring")
+    assert (tournament["games"], tournament["games_total"], tournament["absence_limit"]) == (10, 10, None)
+    assert [row["name"] for row in tournament["standings"]] == ["alice-minimax", "alice-random"]
+    assert sum(tournament["crosstable"]["cells"]["alice-minimax"]["alice-random"]["first"].values()) == 5
     rows = ask("leaderboard")["rows"]
     assert [row["name"] for row in rows] == ["alice-minimax", "alice-random"]
     assert rows[0]["provisional"]
@@ -68,13 +68,13 @@ def test_a_match_with_a_test_ends_with_its_decision(
     for bot in reversed(bots):
         ask(f"tournament join duel --bot {bot}")
     ask("tournament start duel")
-    waited = noughts(f"tournament wait duel --server {server} --format json")
-    assert json.loads(waited.stdout)["match"]["sprt"]["decision"] == "H1"
-    told = ask("tournament show duel")
-    assert told["match"]["sprt"]["decision"] == "H1"
-    assert told["games"] == told["games_total"] < 100_000
+    result = noughts(f"tournament wait duel --server {server} --format json")
+    assert json.loads(result.stdout)["match"]["sprt"]["decision"] == "H1"
+    tournament = ask("tournament show duel")
+    assert tournament["match"]["sprt"]["decision"] == "H1"
+    assert tournament["games"] == tournament["games_total"] < 100_000
     text = noughts(f"tournament show duel --server {server}").stdout
-    lines = told["match"]["summary"].splitlines()
+    lines = tournament["match"]["summary"].splitlines()
     assert lines[0].endswith(": H1 accepted")
     assert all(line in text for line in lines)
     assert "Book  | random:2" in lines
@@ -82,14 +82,13 @@ def test_a_match_with_a_test_ends_with_its_decision(
     planned = json.loads(
         noughts("tournament create x --schedule match --sprt elo0=0,elo1=5 --dry-run --format json").stdout
     )
-    assert [(each["entries"], each["games_least"], each["games_most"]) for each in planned["forecasts"]] == [
-        (2, 2, 100_000)
-    ]
+    (forecast,) = planned["forecasts"]
+    assert (forecast["entries"], forecast["games_least"], forecast["games_most"]) == (2, 2, 100_000)
     refusal("tournament run random random fives --schedule match", code=2)
     refusal("tournament create x --schedule swiss --sprt elo0=0,elo1=5", code=2)
 
 
-def test_candidates_end_with_the_first_that_is_stronger(
+def test_candidates_end_when_the_first_is_accepted(
     ask: Ask, bots: list[str], noughts: Any, refusal: Refusal, server: str, token: str
 ) -> None:
     refusal("tournament create three --schedule candidates", code=2)
@@ -100,35 +99,35 @@ def test_candidates_end_with_the_first_that_is_stronger(
             for bot in (base, "alice-fives", best):
                 ask(f"tournament join {name} --bot {bot}")
             ask(f"tournament start {name}")
-        told = json.loads(noughts(f"tournament wait three --server {server} --format json").stdout)
+        tournament = json.loads(noughts(f"tournament wait three --server {server} --format json").stdout)
         noughts(f"tournament wait worse --server {server} --format json", code=1)
-    assert [each["label"] for each in told["candidates"]] == ["alice-fives", best]
-    assert [each["state"] for each in told["candidates"]].count("accepted") == 1
-    assert told["candidates"][0]["sprt"]["upper"] == pytest.approx(math.log(0.95 / 0.025))
-    assert told["games"] == told["games_total"] < 1_000
+    assert [candidate["label"] for candidate in tournament["candidates"]] == ["alice-fives", best]
+    assert [candidate["state"] for candidate in tournament["candidates"]].count("accepted") == 1
+    assert tournament["candidates"][0]["sprt"]["upper"] == pytest.approx(math.log(0.95 / 0.025))
+    assert tournament["games"] == tournament["games_total"] < 1_000
     text = noughts(f"tournament show three --server {server}").stdout
     for words in (f"Candidates against {base}: elo0=0,elo1=200", "accepted", "The LLR -2.97 drops a candidate, 3.64"):
         assert words in text
-    worse = ask("tournament show worse")["candidates"]
-    assert [each["sprt"]["decision"] for each in worse] == ["H0", "H0"]
-    assert [each["state"] for each in worse] == ["dropped", "dropped"]
+    candidates = ask("tournament show worse")["candidates"]
+    assert [candidate["sprt"]["decision"] for candidate in candidates] == ["H0", "H0"]
+    assert [candidate["state"] for candidate in candidates] == ["dropped", "dropped"]
 
 
-def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
+def test_seed_commitment_can_be_verified_after_the_tournament(
     ask: Ask, bots: list[str], noughts: Any, server: str
 ) -> None:
-    told = ask("tournament create drawn --games 4")["seed_hash"]
-    assert told in noughts(f"tournament verify drawn --server {server}", code=1).stderr
+    seed_hash = ask("tournament create drawn --games 4")["seed_hash"]
+    assert seed_hash in noughts(f"tournament verify drawn --server {server}", code=1).stderr
     for bot in bots:
         ask(f"tournament join drawn --bot {bot}")
     ask("tournament start drawn")
     wait_until_finished(ask, "drawn")
-    held = noughts(f"tournament verify drawn --hash {told} --server {server}").stdout
-    assert "The seeds of all 4 games follow from it." in held
-    checked = ask("tournament verify drawn")
-    assert (checked["fits"], checked["games"], checked["differing"]) == (True, 4, [])
-    other = noughts(f"tournament verify drawn --hash {'0' * 64} --server {server}", code=1)
-    assert f"expected {'0' * 64}" in other.stderr
+    output = noughts(f"tournament verify drawn --hash {seed_hash} --server {server}").stdout
+    assert "The seeds of all 4 games follow from it." in output
+    document = ask("tournament verify drawn")
+    assert (document["fits"], document["games"], document["differing"]) == (True, 4, [])
+    result = noughts(f"tournament verify drawn --hash {'0' * 64} --server {server}", code=1)
+    assert f"expected {'0' * 64}" in result.stderr
 
 
 def test_json_lists_have_all_rows_and_text_says_what_is_missing(
@@ -180,17 +179,17 @@ def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
     assert ask("tournament show small")["standings"] == []
 
 
-def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
+def test_join_and_withdraw_take_a_bot_as_argument_or_option(
     ask: Ask, bots: list[str], refusal: Refusal, start: Any, env: dict[str, str]
 ) -> None:
     withdraw = f"tournament withdraw small --bot {bots[0]}"
     ask("tournament create small")
-    for joining in (f"small {bots[0]}", f"small --bot {bots[0]} --label Lucky"):
-        entered = ask(f"tournament join {joining}")
-        assert ask(withdraw)["label"] == entered["label"]
+    for words in (f"small {bots[0]}", f"small --bot {bots[0]} --label Lucky"):
+        entry = ask(f"tournament join {words}")
+        assert ask(withdraw)["label"] == entry["label"]
     refusal(f"{withdraw} --format text", code=1, env=env)
-    with start(f"bot run random --name {bots[0]} --version 2", env) as newer:
-        newer.stdout.readline()
+    with start(f"bot run random --name {bots[0]} --version 2", env) as process:
+        process.stdout.readline()
         for version, label in ((1, "one"), (2, "two")):
             ask(f"tournament join small {bots[0]}@{version} --label {label}")
     refusal(withdraw, code=1, env=env)
@@ -198,13 +197,13 @@ def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
 
 
 def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
-    listed = ask(f"bot list --server {server}")["bots"]
-    assert {tuple(row) for row in listed} == {tuple(row) for row in ask("bot list --reference")["bots"]}
-    assert listed == ask("bot list")["bots"]
+    rows = ask(f"bot list --server {server}")["bots"]
+    assert {tuple(row) for row in rows} == {tuple(row) for row in ask("bot list --reference")["bots"]}
+    assert rows == ask("bot list")["bots"]
     assert "minimax" in {row["name"] for row in ask("bot list --reference")["bots"]}
-    assert [row["name"] for row in listed] == sorted(bots)
-    assert {row["owner"] for row in listed} == {"alice"}
-    assert {row["online"] for row in listed} == {True}
+    assert [row["name"] for row in rows] == sorted(bots)
+    assert {row["owner"] for row in rows} == {"alice"}
+    assert {row["online"] for row in rows} == {True}
     assert bots[0] in noughts(f"bot list --server {server} --online").stdout
 
 
@@ -221,9 +220,7 @@ def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, se
         ("leaderboard --time-class quick", 2),
     ],
 )
-def test_what_the_server_refuses_is_one_message(
-    transcript: Transcript, env: dict[str, str], line: str, code: int
-) -> None:
+def test_error_of_the_server_is_one_message(transcript: Transcript, env: dict[str, str], line: str, code: int) -> None:
     transcript(line, code=code, env=env)
 
 
@@ -242,10 +239,10 @@ def test_bot_without_a_token_is_a_usage_error(refusal: Refusal) -> None:
     refusal("bot run random", code=2)
 
 
-def test_server_that_is_not_there_is_named(refusal: Refusal) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        refusal(f"tournament show cup --server 127.0.0.1:{unused.getsockname()[1]}", code=1)
+def test_unreachable_server_is_named(refusal: Refusal) -> None:
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        refusal(f"tournament show cup --server 127.0.0.1:{bound_socket.getsockname()[1]}", code=1)
 
 
 def test_call_without_a_token_says_where_to_give_it(refusal: Refusal, server: str) -> None:
@@ -272,15 +269,17 @@ def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
     games = [ask(f"game show agreed/{number}") for number in range(1, 9)]
     openers = [game["opening"]["opener"] for game in games]
     assert openers == ["alice-lots", "alice-fives"] * 4
-    swapped = next(game for game, opener in zip(games, openers, strict=True) if game["first"] != opener)
-    number = swapped["game"].rpartition("/")[2]
-    watched = json.loads(noughts(f"watch agreed/{number} --format json", env=env).stdout.splitlines()[0])["games"][0]
-    assert (watched["first"], watched["second"]) == (swapped["first"], swapped["second"])
-    shown = noughts(f"game show agreed/{number}", env=env).stdout
-    stones = swapped["opening"]["stones"]
+    swapped_game = next(game for game, opener in zip(games, openers, strict=True) if game["first"] != opener)
+    number = swapped_game["game"].rpartition("/")[2]
+    watched_game = json.loads(noughts(f"watch agreed/{number} --format json", env=env).stdout.splitlines()[0])["games"][
+        0
+    ]
+    assert (watched_game["first"], watched_game["second"]) == (swapped_game["first"], swapped_game["second"])
+    output = noughts(f"game show agreed/{number}", env=env).stdout
+    stones = swapped_game["opening"]["stones"]
     assert {row["name"] for row in ask("leaderboard --variant gomoku+swap2")["rows"]} == {"alice-lots", "alice-fives"}
-    assert f"opening: swap2, {stones} stones agreed on, begun by {swapped['second']}" in shown
-    assert f"{swapped['first']} (X) - {swapped['second']} (O)" in shown
+    assert f"opening: swap2, {stones} stones agreed on, begun by {swapped_game['second']}" in output
+    assert f"{swapped_game['first']} (X) - {swapped_game['second']} (O)" in output
 
 
 def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
@@ -295,10 +294,13 @@ def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
     wait_until_finished(ask, "handicap")
     game = ask("game show handicap/1")
     assert (game["first"], game["first_time"], game["second_time"]) == ("alice-random", "60/30+1", "9/move")
-    watched = json.loads(noughts("watch handicap/1 --format json", env=env).stdout.splitlines()[0])["games"][0]
-    assert (watched["time"], watched["first_time"], watched["second_time"]) == ("60/30+1", "60/30+1", "9/move")
-    assert watched["second_clock_ms"] == 9_000
-    # For people.
-    shown = noughts("tournament show handicap", env=env).stdout
-    assert "time 60/30+1 (alice-minimax 9/move, zoe none), 2 games a pair, unrated" in shown
+    watched_game = json.loads(noughts("watch handicap/1 --format json", env=env).stdout.splitlines()[0])["games"][0]
+    assert (watched_game["time"], watched_game["first_time"], watched_game["second_time"]) == (
+        "60/30+1",
+        "60/30+1",
+        "9/move",
+    )
+    assert watched_game["second_clock_ms"] == 9_000
+    output = noughts("tournament show handicap", env=env).stdout
+    assert "time 60/30+1 (alice-minimax 9/move, zoe none), 2 games a pair, unrated" in output
     assert "time 60/30+1 (X) and 9/move (O), seed" in noughts("game show handicap/1", env=env).stdout

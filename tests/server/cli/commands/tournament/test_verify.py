@@ -8,10 +8,10 @@ from noughts_server.cli.commands.tournament.verify import compare
 
 
 @pytest.mark.parametrize("seed", [5, OldSeed(5)], ids=["hashed", "by arithmetic"])
-def test_the_games_whose_chance_was_chosen_otherwise_are_named(seed: int) -> None:
+def test_games_with_other_seeds_than_the_expected_are_named(seed: int) -> None:
     numbers = range(1, 20)
     seeds = {number: game_seed(seed, number) for number in numbers}
     seeds[3] += 1
     seeds[11] = game_seed(seed, 12)
-    games = [games_pb2.Game(name=f"tournaments/cup/games/{number}", seed=each) for number, each in seeds.items()]
+    games = [games_pb2.Game(name=f"tournaments/cup/games/{number}", seed=seeds[number]) for number in numbers]
     assert compare(tournaments_pb2.Tournament(seed=5), games) == (19, [3, 11])

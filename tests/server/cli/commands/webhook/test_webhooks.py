@@ -1,4 +1,4 @@
-"""`noughts webhook`, as a newcomer uses it, and a server that is killed before it has delivered."""
+"""`noughts webhook`, and the deliveries of a server that is killed and restarted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.support.patience import PATIENCE
 from tests.support.processes import first_line
 from tests.support.receiver import Receiver, webhook_receiver
 
-SERVE = "serve --listen 127.0.0.1:0 --no-web --accept none --log-level error --format json"
+SERVE_LINE = "serve --listen 127.0.0.1:0 --no-web --accept none --log-level error --format json"
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with webhook_receiver() as opened:
-        yield opened
+    with webhook_receiver() as receiver:
+        yield receiver
 
 
-def test_a_newcomer_creates_tests_and_deletes_a_webhook(
+def test_a_webhook_is_created_tested_listed_and_deleted(
     noughts: Any, refusal: Refusal, transcript: Transcript, start: Any, database: str, token: str, receiver: Receiver
 ) -> None:
-    with start(f"{SERVE} --db {database} --allow-private-webhooks") as process:
+    with start(f"{SERVE_LINE} --db {database} --allow-private-webhooks") as process:
         env = {"NOUGHTS_SERVER": json.loads(first_line(process))["grpc"], "NOUGHTS_TOKEN": token}
         transcript("webhook list", env=env)
         created = noughts(f"webhook create {receiver.url}", env=env)
@@ -33,10 +33,10 @@ def test_a_newcomer_creates_tests_and_deletes_a_webhook(
         assert "Webhook 1. Keep its secret" in created.stderr
         transcript("webhook test 1", env=env)
         assert receiver.requests[0].is_signed(secret)
-        shown = noughts("webhook list --format json", env=env).stdout
-        assert secret not in shown
-        [listed] = json.loads(shown)["webhooks"]
-        assert (listed["id"], listed["owner"], listed["waiting"], listed["payload"]) == (1, "alice", 0, "json")
+        output = noughts("webhook list --format json", env=env).stdout
+        assert secret not in output
+        [webhook] = json.loads(output)["webhooks"]
+        assert (webhook["id"], webhook["owner"], webhook["waiting"], webhook["payload"]) == (1, "alice", 0, "json")
         receiver.status = 404
         assert "the status 404" in noughts("webhook test 1", env=env, code=1).stderr
         assert "404" in noughts("webhook list", env=env).stdout
@@ -50,10 +50,10 @@ def test_a_private_address_says_which_option_allows_it(refusal: Refusal, server:
     refusal("webhook create http://localhost/ --event rain", env=env, code=2)
 
 
-def test_a_killed_server_delivers_what_is_left_after_its_restart(
+def test_a_killed_server_delivers_waiting_events_after_its_restart(
     noughts: Any, start: Any, database: str, token: str, receiver: Receiver
 ) -> None:
-    line = f"{SERVE} --db {database} --allow-private-webhooks"
+    line = f"{SERVE_LINE} --db {database} --allow-private-webhooks"
     receiver.status = None
     with start(line) as process:
         env = {"NOUGHTS_SERVER": json.loads(first_line(process))["grpc"], "NOUGHTS_TOKEN": token}
@@ -61,9 +61,9 @@ def test_a_killed_server_delivers_what_is_left_after_its_restart(
         for bot in ("ada", "ben"):
             noughts(f"bot register {bot}", env=env)
         noughts("tournament create cup", env=env)
-        for more in ("join cup --bot ada --bot ben", "start cup", "withdraw cup ada", "cancel cup"):
-            noughts(f"tournament {more}", env=env)
-        # The first request is on its way and has no answer.
+        for words in ("join cup --bot ada --bot ben", "start cup", "withdraw cup ada", "cancel cup"):
+            noughts(f"tournament {words}", env=env)
+        # The first request has arrived and gets no answer.
         assert receiver.arrived.acquire(timeout=PATIENCE)
         process.kill()
         process.wait()
@@ -72,8 +72,8 @@ def test_a_killed_server_delivers_what_is_left_after_its_restart(
         first_line(process)
         for _ in range(3):
             assert receiver.arrived.acquire(timeout=120)
-    events = [each.headers["Noughts-Event"] for each in receiver.requests]
+    events = [request.headers["Noughts-Event"] for request in receiver.requests]
     assert events == ["tournament.started", "bot.withdrawn", "tournament.finished"]
-    assert len({each.delivery for each in receiver.requests}) == 3
-    assert all(each.is_signed(secret) for each in receiver.requests)
-    assert [each.document["state"] for each in receiver.requests] == ["running", "running", "cancelled"]
+    assert len({request.delivery for request in receiver.requests}) == 3
+    assert all(request.is_signed(secret) for request in receiver.requests)
+    assert [request.document["state"] for request in receiver.requests] == ["running", "running", "cancelled"]

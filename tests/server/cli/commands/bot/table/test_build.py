@@ -13,13 +13,13 @@ from tests.server.cli.conftest import Refusal, Transcript
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory: what commands are given relative paths to."""
+    """The working directory of the commands: their relative paths refer to it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
-    """The moves of the games of a match with a fixed seed."""
+def match_moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
+    """Play a match with a fixed seed into the file `name`, and return the moves of each game."""
     noughts(f"match A={a} B={b} --games 60 --concurrency 16 --seed 5 -o {name}")
     return [json.loads(line)["moves"] for line in Path(name).read_text().splitlines()]
 
@@ -28,12 +28,13 @@ def moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
     "spec",
     [
         "three-stage",
-        *(pytest.param(each, marks=pytest.mark.at_length) for each in ("pascal:level=0", "nextstep:depth=3")),
+        pytest.param("pascal:level=0", marks=pytest.mark.at_length),
+        pytest.param("nextstep:depth=3", marks=pytest.mark.at_length),
     ],
 )
 def test_table_plays_the_same_games_as_its_bot(noughts: Any, spec: str) -> None:
     noughts(f"bot table build {spec} -o bot.table")
-    assert moves(noughts, "table:file=bot.table", "random", "b") == moves(noughts, spec, "random", "a")
+    assert match_moves(noughts, "table:file=bot.table", "random", "b") == match_moves(noughts, spec, "random", "a")
 
 
 def test_build_prints_one_json_document(noughts: Any) -> None:
@@ -49,8 +50,8 @@ def test_build_prints_one_json_document(noughts: Any) -> None:
 
 
 def test_build_says_how_to_play_the_table(noughts: Any) -> None:
-    shown = noughts("bot table build minimax --variant mnk:3,2,2 -o small.table").stdout
-    assert shown.splitlines()[1] == "table:file=small.table plays exactly like minimax."
+    output = noughts("bot table build minimax --variant mnk:3,2,2 -o small.table").stdout
+    assert output.splitlines()[1] == "table:file=small.table plays exactly like minimax."
 
 
 def test_tables_play_tournaments_under_the_names_of_their_files(noughts: Any, folder: Path) -> None:
@@ -66,7 +67,7 @@ def test_tables_play_tournaments_under_the_names_of_their_files(noughts: Any, fo
     assert set(document["terminations"]) <= {"line", "board_full"}
 
 
-def test_table_is_asked(noughts: Any) -> None:
+def test_bot_ask_answers_alike_for_a_table_and_its_bot(noughts: Any) -> None:
     noughts("bot table build pascal -o bot.table")
     answers = [
         noughts(f"bot ask {spec} --format json", stdin="X...O...X O\n").stdout
@@ -80,11 +81,11 @@ def test_missing_file_is_an_error_before_anything_is_played(transcript: Transcri
     transcript(line.format("table:file=gone.table"), code=2, env={"NOUGHTS_TOKEN": "nou_x"}, stdin="")
 
 
-def test_folder_that_is_not_there_is_named_as_it_was_given(refusal: Refusal) -> None:
+def test_missing_folder_is_named_as_it_was_typed(refusal: Refusal) -> None:
     refusal("bot table build random -o no/such.table", code=1)
 
 
-def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, refusal: Refusal, folder: Path) -> None:
+def test_failed_build_leaves_an_existing_table_unchanged(noughts: Any, refusal: Refusal, folder: Path) -> None:
     noughts("bot table build pascal -o bot.table")
     before = (folder / "bot.table").read_bytes()
     refusal("bot table build threestage -o bot.table", code=2)
