@@ -29,7 +29,7 @@ def stopped_cup(ask: Any, server: str, token: str, tmp_path: Path) -> None:
     change(tmp_path / "games.db", f"UPDATE tournaments SET reason = '{REASON}', retry_at = {retry_at}")
 
 
-@pytest.mark.usefixtures("stopped")
+@pytest.mark.usefixtures("stopped_cup")
 def test_commands_and_page_tell_why_play_has_stopped(
     noughts: Any, ask: Any, env: dict[str, str], server: str, database: str
 ) -> None:
