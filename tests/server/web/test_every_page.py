@@ -15,12 +15,12 @@ from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.server.web.test_tests_pages import create_test, register_bots
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
-NOT_PAGES = (".atom", ".ics", ".svg", ".png", "/state", "/parts")
+NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts")
 """Ends of addresses that are not pages."""
 VALUES = {
     "{bot}": "pascal",
@@ -69,12 +69,6 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) window.shifted += entry.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
