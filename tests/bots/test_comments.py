@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator
 
 import grpc
 import pytest
@@ -19,12 +18,6 @@ from tests.support.games import conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot
 
 from .test_scores import games_of
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
 
 
 def comment_of(position: Position) -> str:

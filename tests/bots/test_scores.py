@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import grpc
 import pytest
@@ -73,12 +73,6 @@ KINDS: list[tuple[type[Bot], type[Bot]]] = [
     (SlowScoring, SlowRandomBot),
     (AsyncScoring, AsyncRandomBot),
 ]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
 
 
 @pytest.fixture

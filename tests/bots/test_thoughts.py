@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import grpc
 import pytest
@@ -16,15 +16,9 @@ from noughts_referee.comments import CommentKeeper, CommentLimits
 from noughts_referee.rules import Thought, pack_thoughts, parse_variant, unpack_thoughts, within_limits
 from noughts_referee.rules.thoughts import LARGEST_NODES
 from tests.support.games import conditions, unit
-from tests.support.loopback import Loopback, loopback, raw_bot
+from tests.support.loopback import Loopback, raw_bot
 
 from .test_scores import games_of
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
 
 
 class Searching(Bot):

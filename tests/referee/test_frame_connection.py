@@ -10,24 +10,12 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
 from noughts_referee.work_units import Slot, unpack_moves
 from tests.support.games import Question, conditions, unit
-from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, wait_until
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
+from tests.support.loopback import Loopback, RawBot, error_info, raw_bot, turns, wait_until
 
 
 @pytest.fixture
 async def first(server: Loopback) -> AsyncIterator[RawBot]:
     async with raw_bot(server, 1) as bot:
-        yield bot
-
-
-@pytest.fixture
-async def second(server: Loopback) -> AsyncIterator[RawBot]:
-    async with raw_bot(server, 2) as bot:
         yield bot
 
 

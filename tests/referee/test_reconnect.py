@@ -1,7 +1,6 @@
 """A bot that disconnects and reconnects: its games, its clocks, and its older sessions."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import grpc
@@ -32,18 +31,6 @@ AWAY_SECONDS = 4.0
 """Much longer than the unmeasured delays of a test, and shorter than the period of heartbeats."""
 RECONNECT_TIMEOUT = 10.0
 """Seconds."""
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
-
-
-@pytest.fixture
-async def second(server: Loopback) -> AsyncIterator[RawBot]:
-    async with raw_bot(server, 2) as bot:
-        yield bot
 
 
 async def wait_until_offline(server: Loopback, key: int) -> None:

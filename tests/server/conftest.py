@@ -9,6 +9,7 @@ import pytest
 from tests.support.arena import Arena, open_arena
 from tests.support.databases import SQLITE, databases_of
 from tests.support.guard import processes_allowed
+from tests.support.receiver import Receiver, webhook_receiver
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +28,10 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
     """A store in a new database."""
     async with open_arena(tmp_path / "noughts.db") as arena:
         yield arena
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A server that receives webhooks."""
+    with webhook_receiver() as receiver:
+        yield receiver

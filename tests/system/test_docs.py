@@ -28,7 +28,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.version import software_version
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from tests.support.league_server import LeagueServer, league_server_at
+from tests.support.league_server import LeagueServer
 from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
@@ -48,12 +48,6 @@ def blocks(text: str, language: str) -> list[str]:
 
 PROGRAMS = {block.partition("\n")[0].removeprefix("# "): block for page in PAGES for block in blocks(page, "python")}
 """The Python programs of the pages by the file names that their first lines state."""
-
-
-@pytest.fixture
-async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
-    async with league_server_at(tmp_path) as opened:
-        yield opened
 
 
 @asynccontextmanager

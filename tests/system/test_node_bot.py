@@ -34,12 +34,6 @@ def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install_bot(tmp_path_factory.mktemp("node"))
 
 
-@pytest.fixture
-async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
-    async with league_server_at(tmp_path) as opened:
-        yield opened
-
-
 @asynccontextmanager
 async def playing(bot: Path, league_server: LeagueServer, address: str = "") -> AsyncIterator[NodeBot]:
     """The bot, logged in."""

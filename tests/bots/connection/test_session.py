@@ -66,12 +66,6 @@ async def running_bots(port: int, **bots: Bot) -> AsyncIterator[list[SessionEven
             session.cancel()
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[Loopback]:
-    async with loopback() as server:
-        yield server
-
-
 async def game_with_answer(server: Loopback, answer: Callable[[Position], object]) -> FinishedGame:
     """Return the game in which bot-1 gives this answer to each question."""
 

@@ -1,6 +1,5 @@
 """The live feed of a real server, watched over the network while real bots play."""
 
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -37,17 +36,6 @@ class ObserverOfReferee:
 
     def now(self) -> object:
         return self._referee.observer
-
-
-@pytest.fixture
-async def cinema(tmp_path: Path) -> AsyncIterator[WatchedServer]:
-    async with watched_server(tmp_path / "x.sqlite") as opened:
-        yield opened
-
-
-@pytest.fixture
-async def token(cinema: WatchedServer) -> str:
-    return await cinema.client.token()
 
 
 async def test_few_channels_read_their_tables_in_one_interval(

@@ -1,8 +1,6 @@
 """Scores that bots send with their moves reach the watchers of their games, at a real server."""
 
 import math
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +8,7 @@ from noughts_bots import Move, Position
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import types_pb2
 
-from .cinema import CUP, GAME, Gated, WatchedServer, Watcher, watched_server
+from .cinema import CUP, GAME, Gated, WatchedServer, Watcher
 
 
 class Talking(Gated):
@@ -22,17 +20,6 @@ class Talking(Gated):
         if position.ply == 4:
             return cell
         return Move(cell, math.nan if position.side else float(len(position.free)))
-
-
-@pytest.fixture
-async def cinema(tmp_path: Path) -> AsyncIterator[WatchedServer]:
-    async with watched_server(tmp_path / "x.sqlite") as opened:
-        yield opened
-
-
-@pytest.fixture
-async def token(cinema: WatchedServer) -> str:
-    return await cinema.client.token()
 
 
 def scores(watching: Watcher) -> list[float | None]:

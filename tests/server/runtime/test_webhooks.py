@@ -4,7 +4,7 @@ import asyncio
 import math
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,6 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
     """A store whose clock moves only by `pass_time`."""
     async with open_arena(tmp_path / "x.sqlite") as opened:
         opened.store.now_ms = lambda: NOW
-        yield opened
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with webhook_receiver() as opened:
         yield opened
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,12 @@ from structlog.testing import capture_logs
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import tournaments_pb2 as pb
-from tests.support.client import Client, bearer, client_of, refusal_of
+from tests.support.client import Client, bearer, refusal_of
 from tests.support.patience import PATIENCE
 
 from .players import until_online
 
 CUP = "tournaments/cup"
-
-
-@pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with client_of(tmp_path / "x.sqlite") as opened:
-        yield opened
 
 
 @asynccontextmanager

@@ -2,9 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import grpc
 import pytest
@@ -17,17 +16,10 @@ from noughts_proto.v1 import bots_pb2, play_pb2, tokens_pb2
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tokens import check_scopes
 from noughts_server.store.people.scopes import permits
-from tests.support.client import Client, bearer, client_of, hello, refusal_of
+from tests.support.client import Client, bearer, hello, refusal_of
 from tests.support.patience import PATIENCE
 
 from .players import Undecided, until_online
-
-
-@pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    """A client of a server on a fresh database."""
-    async with client_of(tmp_path / "x.sqlite") as opened:
-        yield opened
 
 
 async def own_token(client: Client, secret: str) -> tokens_pb2.Token:

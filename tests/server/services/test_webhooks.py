@@ -1,7 +1,7 @@
 """Owners create, list, test and delete webhooks, and the server delivers to them by itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,8 @@ import pytest
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_server.core.limits import Limits
 from tests.support.client import Client, bearer, client_of, refusal_of
-from tests.support.receiver import Receiver, webhook_receiver
+from tests.support.receiver import Receiver
 from tests.support.root import ROOT
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with webhook_receiver() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Tests of candidates on a real store: pairs and verdict do not depend on the order in which games arrive."""
 
 import math
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -27,12 +26,6 @@ BOTS = ("base", "ada", "bob", "cleo")
 WINS_OF_TEN = {1: 3, 2: 6, 3: 4}
 """How many of 10 games each candidate (by entry number) wins; it draws two of them."""
 SETTINGS: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
-
-
-@pytest.fixture
-async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    async with open_arena(tmp_path / "test.db") as opened:
-        yield opened
 
 
 async def get_cup(arena: Arena) -> Tournament:

@@ -1,7 +1,6 @@
 """Tests on a real store of pairings that depend on results, and of extensions, late entries and withdrawals."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -43,12 +42,6 @@ SETTINGS_WITH_ROUNDS: dict[str, dict[str, Any]] = {
     "knockout": {"schedule": KNOCKOUT, "games_per_pair": 4},
     "decided": {"schedule": KNOCKOUT, "games_per_pair": 6, "stop_when_decided": True},
 }
-
-
-@pytest.fixture
-async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    async with open_arena(tmp_path / "test.db") as opened:
-        yield opened
 
 
 async def get_cup(arena: Arena) -> Tournament:

@@ -1,6 +1,5 @@
 """Tests of matches on a real store: a decided test ends them at the same pair, in any order of games."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -25,12 +24,6 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 from tests.support.arena import NOW, Arena, open_arena
 
 TEST_SETTINGS: dict[str, Any] = {"schedule": MATCH, "games_per_pair": 400, "sprt": "elo0=0,elo1=120,alpha=0.1"}
-
-
-@pytest.fixture
-async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    async with open_arena(tmp_path / "test.db") as opened:
-        yield opened
 
 
 async def get_cup(arena: Arena) -> Tournament:

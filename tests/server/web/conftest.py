@@ -1,10 +1,12 @@
-"""A server with games and its site, made once for all tests of a module."""
+"""A server with games, its site and a browser, made once for all tests of a module."""
 
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from noughts_server.testing import ServerUnderTest, serving
+from tests.support.browser import chromium
 from tests.support.site import Site, site_of
 
 
@@ -34,3 +36,10 @@ def cup(site: Site) -> str:
     )
     assert isinstance(name, str)
     return name
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser; a test opens its own pages in it."""
+    with chromium() as running:
+        yield running

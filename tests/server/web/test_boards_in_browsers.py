@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -16,7 +15,7 @@ from noughts_server.drawing import board_svg as drawing
 from noughts_server.drawing.board_svg import board_svg, with_board
 from noughts_server.web.app import static_files
 from noughts_server.web.documents import Document
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site
 
 WITH_OPENINGS = tuple(f"gomoku+{rule}" for rule in OPENING_RULES)
@@ -84,12 +83,6 @@ def random_drawing_task(variant: str, random_source: random.Random) -> DrawingTa
     }
     before = board_svg(game, random_source.choice((0, plies)), numbers=random_source.choice((0, 3)), **options)
     return DrawingTask(before, game, ply, numbered_moves, board_svg(game, ply, numbers=numbered_moves, **options))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.mark.processes

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
@@ -15,17 +15,11 @@ from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
-from tests.support.browser import PATIENCE_MS, chromium, page_in
+from tests.support.browser import PATIENCE_MS, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def stones(page: Page) -> int:

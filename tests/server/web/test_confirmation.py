@@ -1,7 +1,5 @@
 """Actions that cannot be undone ask for confirmation, in a real browser."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -9,16 +7,10 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def refuse_then_agree(page: Page, button: str, question: str) -> None:

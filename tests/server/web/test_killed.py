@@ -14,7 +14,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.patience import PATIENCE
 from tests.support.processes import environment, eventually, first_line, json_of_process, run_noughts, started
 
@@ -71,12 +71,6 @@ def league(folder: Path) -> Iterator[League]:
         yield League(
             server, [*arguments, "--listen", ready["grpc"]], ready["grpc"], ready["web"], "tournaments/slow/games/1"
         )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def open_game(page: Page, game: str) -> None:

@@ -10,16 +10,10 @@ from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @contextmanager

@@ -18,16 +18,10 @@ from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.house_bots import house_bots
 from noughts_server.web.play_rooms import TableSettings
 from noughts_server.web.signin import Visitor
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

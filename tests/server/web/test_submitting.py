@@ -1,14 +1,13 @@
 """Uploads of bots from a browser: accepted, refused with a reason, played and replaced."""
 
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.processes import environment, first_line, json_of_process, started
 
@@ -21,12 +20,6 @@ class Mine(Bot):
     def choose(self, position):
         return {}
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -12,18 +11,12 @@ from noughts_server.web.pages import listing
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
 MOST_COMPRESSED = 60_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Pages of tests of bot versions: the queue, the live page of a test, and the feed of decided tests."""
 
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,17 +12,11 @@ from noughts_proto.v1 import tests_pb2, tests_pb2_grpc, tournaments_pb2
 from noughts_server.testing import ServerUnderTest
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
 ATOM = "{http://www.w3.org/2005/Atom}"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def register_bots(server: ServerUnderTest) -> str:

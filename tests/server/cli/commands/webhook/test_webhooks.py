@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.server.cli.conftest import Refusal, Transcript
 from tests.support.patience import PATIENCE
 from tests.support.processes import first_line
-from tests.support.receiver import Receiver, webhook_receiver
+from tests.support.receiver import Receiver
 
 SERVE_LINE = "serve --listen 127.0.0.1:0 --no-web --accept none --log-level error --format json"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with webhook_receiver() as receiver:
-        yield receiver
 
 
 def test_a_webhook_is_created_tested_listed_and_deleted(
