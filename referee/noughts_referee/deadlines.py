@@ -179,7 +179,7 @@ class PendingTurns:
     def _over(self, questions: list[tuple[int, int]]) -> None:
         """Report the overdue ones of questions (game, ply) whose deadline has passed, and watch the others again."""
         now = self._now()
-        read_until = self._stalls.arrived(now)
+        read_until = self._stalls.arrival_time(now)
         overdue, later = [], []
         for handle, ply in questions:
             held, since = self._held.get(handle, (None, now))

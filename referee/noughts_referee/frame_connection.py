@@ -270,7 +270,7 @@ class FrameConnection:
         self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
         self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
         self._end_grace()
-        self._questions.carry_over(lambda: self._referee.joined(self.player, self))
+        self._questions.carry_over(lambda: self._referee.connect(self.player, self))
         self.on_presence()
 
     def _detach(self, stream: _Stream) -> None:
@@ -313,7 +313,7 @@ class FrameConnection:
                 if self.player.outbox:
                     self.wake()
             if request.HasField("moves") or request.choices:
-                arrived = self._referee.stalls.arrived(now, stream.last_write)
+                arrived = self._referee.stalls.arrival_time(now, stream.last_write)
                 if request.HasField("moves"):
                     self._take(stream, request.moves, arrived)
                 if request.choices:

@@ -26,17 +26,17 @@ from noughts_referee.work_units import FinishedGame, GameConditions, Unit, store
 class Observer(Protocol):
     """An observer of running games. It is called during play: it must be fast, raise nothing and change no game."""
 
-    def began(self, game: Game) -> None:
+    def note_start(self, game: Game) -> None:
         """Note that a game has begun."""
 
-    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+    def note_answers(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
         """Note that answers to these games were judged. Each game advanced by one ply at most.
 
         `games` are handles, `plies` the plies that the player named, `scores` its finite scores as (index, score).
         """
 
-    def ended(self, games: Sequence[Game]) -> None:
-        """Note that games are over. An earlier `answered` had their last plies."""
+    def note_ends(self, games: Sequence[Game]) -> None:
+        """Note that games are over. An earlier `note_answers` had their last plies."""
 
 
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
@@ -278,15 +278,15 @@ class Referee:
         self._players.pop(key, None)
         return True
 
-    def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
+    def connect(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """Connect a player, also after a disconnection: send it its running games and start new ones."""
         player.wire = wire
         player.resend()
         self.arbiter.forget_waiting(player)
         self.arbiter.touched.add(player)
-        self.seats_changed(player)
+        self.update_seats(player)
 
-    def seats_changed(self, player: ConnectedPlayer) -> None:
+    def update_seats(self, player: ConnectedPlayer) -> None:
         """Apply a change of the player's capacity."""
         self._reconsider(player.room)
         self._reconsider(player.guests)
@@ -318,7 +318,7 @@ class Referee:
                     self._comments.keep_thought(game.thoughts, game.ply, kept)
         complaints = self.arbiter.judge_answers(player, answers)
         if self.observer is not None:
-            self.observer.answered(games, plies, answers.scores)
+            self.observer.note_answers(games, plies, answers.scores)
         self._settle()
         return complaints
 
@@ -355,7 +355,7 @@ class Referee:
         if arbiter.ended:
             ended = arbiter.take_ended()
             if self.observer is not None:
-                self.observer.ended(ended)
+                self.observer.note_ends(ended)
             self._leave(ended)
             finished = finished_games(ended)
             for game in ended:
@@ -371,7 +371,7 @@ class Referee:
             agreed, arbiter.agreed = arbiter.agreed, []
             if self.observer is not None:
                 for game in agreed:
-                    self.observer.began(game)
+                    self.observer.note_start(game)
         if arbiter.advanced:
             advanced, arbiter.advanced = arbiter.advanced, []
             self._journal(advanced)
@@ -454,7 +454,7 @@ class Referee:
                 if game.comments or game.thoughts:
                     self._comments.resume(game.comments, game.thoughts)
                 if self.observer is not None and not conditions.variant.agreement:
-                    self.observer.began(game)
+                    self.observer.note_start(game)
                 began = True
                 continue
             self._pass_on(tournament, Seats(concurrency, concurrency), timed)

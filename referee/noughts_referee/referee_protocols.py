@@ -27,7 +27,7 @@ class PlayerReferee(Protocol):
     def release(self, key: int) -> bool:
         """Forget a player, unless it is needed. Return whether it was forgotten."""
 
-    def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
+    def connect(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """Connect a player, also after a disconnection: send it its running games."""
 
     def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:

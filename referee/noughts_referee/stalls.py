@@ -13,6 +13,7 @@ MOST_US = 60_000_000
 PERIOD_SECONDS = 0.02
 """Expected seconds between two runs of the loop."""
 _REMEMBERED = 4_096
+"""Limit of the stalls that are remembered."""
 _MOST_IN_A_ROW = 2
 """Consecutive stalls that count as one."""
 
@@ -23,7 +24,7 @@ class Stalls:
     A player can think while the server is stalled. The server does not charge the time for which an answer that has
     arrived waits to be read.
 
-    A task must run `watch`, or call `expect` before the loop waits for the first time and `came` after each wait.
+    A task must run `watch`, or call `expect` before the loop waits for the first time and `record_run` after each wait.
     """
 
     def __init__(self, now: Now = microseconds) -> None:
@@ -35,6 +36,7 @@ class Stalls:
         self._spans: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
         """Start and end of each stall, oldest first."""
         self._due: int | None = None
+        """The time at which the loop should run again; None before the first call of `expect`."""
         self._period = 0
 
     async def watch(
@@ -44,14 +46,14 @@ class Stalls:
         self.expect(seconds)
         while True:
             await asyncio.sleep(seconds)
-            observe(self.came())
+            observe(self.record_run())
 
     def expect(self, seconds: float) -> None:
         """Record that the loop should run again in this time."""
         self._period = round(seconds * 1e6)
         self._due = self._now() + self._period
 
-    def came(self) -> float:
+    def record_run(self) -> float:
         """Record that the loop has run and should run again after the same period. Return its delay in seconds.
 
         One method does both, because a stall between two calls would not be noticed.
@@ -59,17 +61,17 @@ class Stalls:
         if self._due is None:
             return 0.0
         now = self._now()
-        late = now - self._due
-        began = self._began(now)
+        delay_us = now - self._due
+        stall_start = self._current_stall_start(now)
         self._due = now + self._period
-        if began is not None:
+        if stall_start is not None:
             self.count += 1
-            self.total_us += now - began
-            self._spans.append((began, now))
-        return max(0, late) / 1e6
+            self.total_us += now - stall_start
+            self._spans.append((stall_start, now))
+        return max(0, delay_us) / 1e6
 
-    def arrived(self, now: int, last_write: Callable[[], int] | None = None) -> int:
-        """Return when an answer arrived that is read now.
+    def arrival_time(self, now: int, last_write: Callable[[], int] | None = None) -> int:
+        """Return the time at which an answer arrived that is read now.
 
         `last_write` returns the time of the last write to the player's pipe, if the system dates writes. A wrong time
         gains a player at most the time since the loop last ran. Without `last_write`, the result is the start of the
@@ -77,16 +79,18 @@ class Stalls:
         """
         if self._due is None:
             return now
-        began = self._stalled_since(now)
+        stall_start = self._stalled_since(now)
         if last_write is None:
-            return began
-        ran = min(began, self._due - self._period)
-        return now if now - ran <= LEAST_US else min(now, max(ran, last_write()))
+            return stall_start
+        last_run = min(stall_start, self._due - self._period)
+        if now - last_run <= LEAST_US:
+            return now
+        return min(now, max(last_run, last_write()))
 
     def within(self, since: int, until: int) -> int:
         """Return the length of the stalls between these times in microseconds, at most 60 s. `until` is now."""
-        began = self._began(until)
-        stalled_us = 0 if began is None else until - max(since, began)
+        stall_start = self._current_stall_start(until)
+        stalled_us = 0 if stall_start is None else until - max(since, stall_start)
         for begin, end in reversed(self._spans):
             if end <= since:
                 break
@@ -100,17 +104,17 @@ class Stalls:
         ended until the loop has run on time once, and two stalls in a row count as one.
         """
         assert self._due is not None
-        began = self._began(now)
-        ran = self._due - self._period
-        starts = [] if began is None else [began]
+        current_start = self._current_stall_start(now)
+        last_run = self._due - self._period
+        starts = [] if current_start is None else [current_start]
         for begin, end in reversed(self._spans):
-            if end != ran or len(starts) == _MOST_IN_A_ROW:
+            if end != last_run or len(starts) == _MOST_IN_A_ROW:
                 break
             starts.append(begin)
-            ran = begin
+            last_run = begin
         return max(starts[-1], now - MOST_US) if starts else now
 
-    def _began(self, now: int) -> int | None:
+    def _current_stall_start(self, now: int) -> int | None:
         """Return the start of the current stall; None if there is none."""
         if self._due is None or now - self._due <= LEAST_US:
             return None

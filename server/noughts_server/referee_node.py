@@ -1,4 +1,4 @@
-"""The composition root of a referee: it plays what is running in a cluster's database, and answers nobody's calls."""
+"""The composition root of a referee of a cluster, which plays the running tournaments in the database."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -42,36 +42,38 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")
-# At most this many running games of a tournament are reported to servers that follow it.
-_MOST_TOLD = 32
+_MOST_REPORTED = 32
+"""Limit of the running games of a tournament that are reported to servers."""
 
 
 class Subscriptions:
-    """Has the observer look at what any server wants."""
+    """Lets the observer observe the slots whose events a server wants for its watchers."""
 
     def __init__(self, observer: FeedObserver, bus: Bus, limit: Limit = usual_limit) -> None:
         self._observer = observer
         self._bus = bus
-        self._wanted: dict[str, set[SlotKey]] = {}
+        self._slots: dict[str, set[SlotKey]] = {}
+        """The slots that each server wants, by its name."""
         self._silence = Silence(limit)
 
     async def run(self) -> None:
-        """Listens until it is cancelled."""
-        with listening(self._bus, WANTS, self._hear):
-            await self._silence.watch(self._gone)
+        """Read the messages of servers until cancelled."""
+        with listening(self._bus, WANTS, self._read):
+            await self._silence.watch(self._forget_server)
 
-    def _gone(self, server: str) -> None:
-        for slot in self._wanted.pop(server, ()):
+    def _forget_server(self, server: str) -> None:
+        for slot in self._slots.pop(server, ()):
             self._observer.stop_observing(slot)
 
-    def _hear(self, message: pb.FeedWants) -> None:
-        self._silence.heard(message.server)
+    def _read(self, message: pb.FeedWants) -> None:
+        self._silence.record_message(message.server)
         slots = list(map(SlotKey, message.tournament, message.ordinal))
-        before = self._wanted.get(message.server, set())
-        self._wanted[message.server] = now = set(slots)
-        for slot in now - before:
+        slots_before = self._slots.get(message.server, set())
+        slots_now = set(slots)
+        self._slots[message.server] = slots_now
+        for slot in slots_now - slots_before:
             self._observer.observe(slot)
-        for slot in before - now:
+        for slot in slots_before - slots_now:
             self._observer.stop_observing(slot)
         for row in message.unknown:
             game = self._observer.snapshot(slots[row])
@@ -81,27 +83,27 @@ class Subscriptions:
 
 @dataclass(frozen=True, slots=True)
 class RefereeSettings:
-    """The operator's settings of a referee. Times in seconds."""
+    """The operator's settings of a referee of a cluster. Times in seconds."""
 
     database: str
     """An SQLAlchemy URL."""
     bus: BusSettings
     seats: int = 1
-    """Games of bots on this machine that are played at once."""
+    """Limit of the concurrent games of bots on this machine."""
     offers: tuple[Offer, ...] = ()
-    """Bots that are installed here."""
+    """The bots that are installed here."""
     owner: str = "referees"
-    """The owner of those bots."""
+    """The owner of the installed bots."""
     acceptance: Acceptance | None = None
-    """The submitted bots that it runs; None: none."""
+    """The kinds of submitted bots that the referee runs; None: it runs none."""
     limits: Limits = field(default_factory=Limits)
-    """Those of submitted bots."""
+    """The limits of submitted bots."""
     locking: Locking = Locking.USUAL
     margin_us: int = MARGIN_US
     grace: float = GRACE_SECONDS
-    """Reconnect timeout of a bot whose server is gone."""
+    """Reconnect timeout of a bot whose server has left."""
     absence: float = ABSENCE_SECONDS
-    """Inactivity timeout: an entry can keep its games waiting for this long; 0: for ever."""
+    """Inactivity timeout: games without a clock wait for an entry at most this long; 0: without a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +119,15 @@ class RefereeNode:
     store: Store
 
     async def drain(self) -> None:
-        """Stops politely: no new games; those running are finished and stored."""
+        """Begin no new games; return when the running games are stored."""
         await self.play.local.drain()
 
 
 @asynccontextmanager
 async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNode]:
-    """A referee that plays inside the block.
+    """Run a referee that plays inside the block.
 
-    Raises what makes it unable to start or to continue, and what the block raises, bare.
+    Raises the errors for which the referee cannot start or continue, and those of the block, not in exception groups.
     """
     tune_collector()
     allow_many_files()
@@ -181,8 +183,8 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
         if settings.acceptance is not None:
-            host = await stack.enter_async_context(submitted_bots(settings.acceptance))
-            at = Host(
+            bots_of_host = await stack.enter_async_context(submitted_bots(settings.acceptance))
+            host = Host(
                 store=store,
                 bus=bus,
                 referee=referee,
@@ -192,7 +194,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 refused=refused,
                 on_ready=play.check_now,
             )
-            await stack.enter_async_context(running(host(at).run()))
+            await stack.enter_async_context(running(bots_of_host(host).run()))
         play.local.queue.seats = settings.seats
         await stack.enter_async_context(
             running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch(), Proofs(referee).run())
@@ -200,7 +202,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         await stack.enter_async_context(running(referee.stalls.watch()))
         await stack.enter_async_context(play.local.supplying(resumes_play=False))
         await stack.enter_async_context(director.directing(resumes_play=False))
-        await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, sessions)))
+        await stack.enter_async_context(running(play.follow(), _report_presence(name, bus, referee, play, sessions)))
         logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
         yield RefereeNode(
             name=name, settings=settings, referee=referee, play=play, membership=membership, bus=bus, store=store
@@ -208,8 +210,8 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         referee.stop_starting()
 
 
-async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, sessions: Sessions) -> None:
-    """Says once a second what this referee plays, until it is cancelled."""
+async def _report_presence(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, sessions: Sessions) -> None:
+    """Publish the games and the installed bots of this referee at each heartbeat, until cancelled."""
     try:
         while True:
             presence = _presence(name, referee, play.local.playing())
@@ -229,7 +231,7 @@ def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.
     message.slots_queued = referee.queued()
     for conditions in playing:
         key = conditions.tournament
-        running = islice(referee.running(key), _MOST_TOLD)
+        running = islice(referee.running(key), _MOST_REPORTED)
         ordinals = [game.slot.ordinal for game in running]
         message.tournaments.add(tournament=key, games_in_flight=referee.in_flight(key), ordinals=ordinals)
     return message

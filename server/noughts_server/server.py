@@ -1,4 +1,4 @@
-"""The composition root: one server out of its parts."""
+"""The composition root of a server: it creates the parts and connects them."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -76,12 +76,12 @@ logger = structlog.get_logger("noughts.server")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server, for the code that runs it in this process. Made by `running_server`."""
+    """A running server, for the code that runs it in this process. `running_server` creates it."""
 
     address: str
-    """HOST:PORT where it listens."""
+    """HOST:PORT at which it listens."""
     metrics_address: str | None
-    """HOST:PORT where Prometheus may ask; None is nowhere."""
+    """HOST:PORT of the metrics for Prometheus; None if they are off."""
     settings: ServerSettings
     store: Store
     bus: Bus
@@ -89,21 +89,21 @@ class Server:
     recorder: Recorder
     sessions: Sessions
     play: LocalPlay[AllUnits] | None
-    """None: the referees of its cluster play."""
+    """None in a cluster, whose referees play."""
     director: Director
     feed: Feed
     counters: Counters
     leads: Callable[[], bool]
-    """Whether it does what one server of a cluster has to do for all."""
+    """Returns whether this server does the work that only one server of a cluster does."""
     health: health.aio.HealthServicer
 
     def abandon(self) -> None:
-        """Ends all running games void; their slots are played when the server is back."""
+        """End all running games as void. Their slots are played after the next start of the server."""
         if self.play is not None:
             self.play.abandon()
 
     async def drain(self) -> None:
-        """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
+        """Report NOT_SERVING and begin no new games; return when the running games are stored. Idempotent."""
         self.counters.draining = True
         await self.health.enter_graceful_shutdown()
         if self.play is not None:
@@ -112,7 +112,7 @@ class Server:
 
 @contextmanager
 def bare_errors() -> Iterator[None]:
-    """Raises the first of what went wrong in groups of tasks, bare."""
+    """Raise the first error in an exception group by itself, without the group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -126,10 +126,10 @@ def bare_errors() -> Iterator[None]:
 async def running_server(
     settings: ServerSettings, host: Callable[[Server], Hosting] | None = None
 ) -> AsyncIterator[Server]:
-    """A server that accepts calls inside the `async with` block. `host` makes what tries and plays submitted bots.
+    """Run a server that accepts calls inside the block. `host` creates the part that tests and plays submitted bots.
 
-    Raises what makes it unable to start or to continue, and what the block raises, bare: not in the exception groups of
-    the server's own tasks.
+    Raises the errors for which the server cannot start or continue, and those of the block. They are not in exception
+    groups, although the server's tasks are in groups.
     """
     tune_collector()
     allow_many_files()
@@ -139,29 +139,31 @@ async def running_server(
         stack.push_async_callback(store.close)
         control: Control | None = None
         if settings.bus is not None:
-            from noughts_server.cluster.control import joined
+            from noughts_server.cluster.control import cluster_member
 
             control = await stack.enter_async_context(
-                joined(store, settings.bus, margin_us=settings.margin_us, comment_limits=settings.limits.comments)
+                cluster_member(
+                    store, settings.bus, margin_us=settings.margin_us, comment_limits=settings.limits.comments
+                )
             )
         bus: Bus = MemoryBus() if control is None else control.bus
         recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
         wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
         referee: Referee | RemoteReferee
-        local: Referee | None = None
+        local_referee: Referee | None = None
         play: LocalPlay[AllUnits] | None = None
         if control is None:
-            referee = local = Referee(
+            referee = local_referee = Referee(
                 recorder.record,
                 margin_us=settings.margin_us,
                 journal=recorder.journal,
                 comment_limits=settings.limits.comments,
             )
-            recorder.on_settled = local.announce_stored
-            play = LocalPlay(store, local, recorder, bus, AllUnits, store_patience=settings.store_patience)
+            recorder.on_settled = local_referee.announce_stored
+            play = LocalPlay(store, local_referee, recorder, bus, AllUnits, store_patience=settings.store_patience)
             director = Director(store, play)
-            local.on_displaced = guest_displacer(director, play)
-            feed = Feed(store, FeedObserver(local, bus), bus, settings.feed)
+            local_referee.on_displaced = guest_displacer(director, play)
+            feed = Feed(store, FeedObserver(local_referee, bus), bus, settings.feed)
         else:
             referee = control.referee
             director = control.director()
@@ -170,7 +172,7 @@ async def running_server(
         counters = Counters(referee, bus)
         leads = control.leads if control else lambda: True
         health_servicer = health.aio.HealthServicer()
-        guard = StoreGuard(store, local, lambda serves: _tell_health(health_servicer, serves))
+        guard = StoreGuard(store, local_referee, lambda serves: _set_health(health_servicer, serves=serves))
         await stack.enter_async_context(counters.measuring())
         stack.enter_context(logging_events(bus, play.conditions if play else lambda tournament: None, sessions))
         metrics_address = None
@@ -215,7 +217,7 @@ async def running_server(
             leads=leads,
             health=health_servicer,
         )
-        hosting = host and host(server)
+        hosting = None if host is None else host(server)
         _add_services(grpc_server, server, hosting, limiter, delivery)
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
@@ -234,15 +236,15 @@ async def running_server(
             await stack.enter_async_context(running(finding_puzzles(store, referee.in_flight, leads)))
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
-        if local is not None and play is not None:
-            await stack.enter_async_context(running(Proofs(local).run()))
+        if local_referee is not None and play is not None:
+            await stack.enter_async_context(running(Proofs(local_referee).run()))
             absences = Absences(
-                store=store, referee=local, director=director, playing=play.playing, seconds=settings.absence
+                store=store, referee=local_referee, director=director, playing=play.playing, seconds=settings.absence
             )
             await stack.enter_async_context(running(absences.run()))
             await stack.enter_async_context(play.supplying(resumes_play=settings.resumes_play))
         await stack.enter_async_context(director.directing(resumes_play=settings.resumes_play))
-        await _tell_health(health_servicer, store.trouble is None)
+        await _set_health(health_servicer, serves=store.trouble is None)
         if store.closed_to_others:
             logger.warning("database_made_private")
         if store.created:
@@ -256,9 +258,11 @@ async def running_server(
 def _add_services(
     grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, limiter: Limiter, delivery: Delivery
 ) -> None:
-    """Gives a server that does not answer yet everything that can be called."""
-    store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
-    absence = settings.absence
+    """Add all services to the gRPC server, which does not answer calls yet."""
+    store = server.store
+    sessions = server.sessions
+    director = server.director
+    settings = server.settings
     problems = server.play.problems if server.play else {}
     tournaments = TournamentServicer(
         store=store,
@@ -266,7 +270,7 @@ def _add_services(
         director=director,
         limiter=limiter,
         rate_own_games=settings.rate_own_games,
-        absence=absence,
+        absence=settings.absence,
         problems=problems,
     )
     leaderboards = LeaderboardServicer(store, sessions, limiter, explorer=settings.explorer)
@@ -302,7 +306,8 @@ def _add_services(
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
 
 
-async def _tell_health(servicer: health.aio.HealthServicer, serves: bool) -> None:
+async def _set_health(servicer: health.aio.HealthServicer, *, serves: bool) -> None:
+    """Set the status of the server, which has an empty name, and of all services."""
     status = health_pb2.HealthCheckResponse
     for service in ("", *SERVICES):
         await servicer.set(service, status.SERVING if serves else status.NOT_SERVING)

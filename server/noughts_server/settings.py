@@ -1,4 +1,4 @@
-"""The operator's settings of a server: addresses, limits, periods. `noughts serve` sets them from its options."""
+"""The operator's settings of a server. `noughts serve` sets them from its options."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,36 +18,36 @@ class ServerSettings:
 
     listen: str = DEFAULT_SERVER
     database: str | None = None
-    """An SQLAlchemy URL or a path; None is the default database of this user."""
+    """An SQLAlchemy URL or a path; None: the default database of this user."""
     bus: BusSettings | None = None
-    """The bus of the cluster that it belongs to; None: it is alone, and plays all games itself."""
+    """The bus of the server's cluster; None: the server is in no cluster, and plays all games itself."""
     margin_us: int = MARGIN_US
     """Microseconds by which a move can exceed its limit, to allow for transport."""
     network_cap_us: int = NETWORK_CAP_US
-    """Microseconds of network time for each move of a remote bot that are not charged to it."""
+    """Microseconds of network time of a move that a remote bot is not charged for."""
     grace: float = GRACE_SECONDS
-    """Reconnect timeout: a bot without a connection loses its games after it."""
+    """Reconnect timeout: a bot loses its games after this time without a connection."""
     heartbeat: float = HEARTBEAT_SECONDS
     store_patience: float = STORE_SECONDS
     """Time for which a server that stops waits for an unavailable database."""
     reflection: bool = True
-    """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
+    """Whether callers can list the services and their messages (`grpc.reflection`)."""
     identity: Identity | None = None
-    """The server's certificate; None speaks plaintext."""
+    """The server's certificate; None: no TLS."""
     client_authorities: Path | None = None
     """Only clients with a certificate issued by these authorities can connect."""
     metrics: str | None = None
-    """HOST:PORT for Prometheus; None is off."""
+    """HOST:PORT for Prometheus; None: off."""
     resumes_play: bool = True
-    """Whether what was running when the database was last open is played on, and what is scheduled starts."""
+    """Whether the server resumes tournaments that are running in the database, and starts scheduled ones."""
     absence: float = 0.0
-    """Inactivity timeout: an entry can keep games without a clock waiting for this long; 0: for ever."""
+    """Inactivity timeout: games without a clock wait for an entry at most this long; 0: without a limit."""
     rate_own_games: bool = True
-    """Whether games between bots of one owner are rated; an owner can have any rating by them."""
+    """Whether games between bots of one owner are rated. With them, an owner can reach any rating."""
     answer_seconds: float = 10.0
     """Time in which a caller must read an answer, or a message of a stream, before its connection is reset."""
     limits: Limits = field(default_factory=Limits)
-    """Bounds on what callers may have and do."""
+    """Limits of clients."""
     explorer: bool = True
     """Whether the openings of games are counted and shown."""
     puzzle_search: bool = True
@@ -55,6 +55,6 @@ class ServerSettings:
     private_webhooks: bool = False
     """Whether webhooks can be on this machine and in its local networks."""
     proxies: tuple[str, ...] = ()
-    """Addresses of reverse proxies, which are believed who has called them."""
+    """Addresses of trusted reverse proxies, which report the address of each client."""
     feed: FeedSettings = field(default_factory=FeedSettings)
     """Limits of the live feed."""

@@ -1,4 +1,4 @@
-"""A real server for tests: of a bot, or of anything that talks to Noughts.
+"""A real server for tests of bots, and of other programs that call a server.
 
     from noughts_server.testing import serving
 
@@ -7,8 +7,8 @@
             result = server.match(MyBot(), "random", games=200, seed=1)
         assert result.losses == 0
 
-It is the ordinary server on a free port of the loopback interface with a database in a temporary folder; only the
-bots of `match` are not processes of their own, so that a debugger reaches them.
+It is the ordinary server on a free port of the loopback interface, with a database in a temporary folder. The bots of
+`match` run in the process of the test, so that a debugger can stop in them.
 """
 
 import asyncio
@@ -55,29 +55,27 @@ class MatchResult:
     draws: int
     losses: int
     games: tuple[ExportedGame, ...]
-    """In slot order; the first bot moved first in the odd ones (the 1st, the 3rd and so on)."""
+    """In the order of their numbers. The first bot moved first in games with odd numbers."""
 
 
 class ServerUnderTest:
-    """A running server. Made by `serving`; its methods are called from the test's thread and wait for the answer."""
+    """A running server, created by `serving`. Tests call its methods in their own thread, and wait for the results."""
 
-    def __init__(self, server: Server, on_server: Loop, on_bots: Loop) -> None:
+    def __init__(self, server: Server, server_loop: Loop, bots_loop: Loop) -> None:
         self._server = server
-        self._on_server = on_server
-        self._on_bots = on_bots
+        self._server_loop = server_loop
+        self._bots_loop = bots_loop
 
     @property
     def address(self) -> str:
-        """HOST:PORT, for `noughts_bots.run` or the environment's NOUGHTS_SERVER."""
+        """HOST:PORT, for `noughts_bots.run` or the environment variable NOUGHTS_SERVER."""
         return self._server.address
 
     def token(self, owner: str = "tester", *scopes: str) -> str:
-        """A new token of this owner, who is made if new. By default, it permits playing and organising."""
+        """Return a new token of this owner, who is created if new. By default, it permits playing and organising."""
         store = self._server.store
-        now = store.now_ms()
-        create = partial(create_token, owner=owner, scopes=scopes or DEFAULT_SCOPES, now_ms=now)
-        making = store.write(create)
-        return _result(making, self._on_server, _START_SECONDS).secret
+        create = partial(create_token, owner=owner, scopes=scopes or DEFAULT_SCOPES, now_ms=store.now_ms())
+        return _result(store.write(create), self._server_loop, _START_SECONDS).secret
 
     def match(
         self,
@@ -91,11 +89,11 @@ class ServerUnderTest:
         seed: int = 1,
         timeout: float = 60.0,
     ) -> MatchResult:
-        """Plays `games` games between two bots (or specs of reference bots) with sides alternating.
+        """Play this number of games between two bots (or specs of reference bots) with sides alternating.
 
-        `time` as on the command line: `60+0.5`, `1/move`, `180/30+0` or `none`. The same seed gives the same games, if
-        the bots draw from `position.rng()` only. Raises what the command would refuse, BotRefused, and
-        TimeoutError after `timeout` seconds.
+        `time` is as on the command line: `60+0.5`, `1/move`, `180/30+0` or `none`. The same seed gives the same games,
+        if all random numbers of the bots are from `position.rng()`. Raises the errors of invalid arguments, BotRefused,
+        and TimeoutError after `timeout` seconds.
         """
         rules = parse_variant(variant)
         bots = [make_bot(parse_spec(bot), rules) if isinstance(bot, str) else bot for bot in (first, second)]
@@ -111,7 +109,7 @@ class ServerUnderTest:
             title=" - ".join(labels),
         )
         try:
-            return _result(self._match(settings, dict(zip(labels, bots, strict=True))), self._on_server, timeout)
+            return _result(self._match(settings, dict(zip(labels, bots, strict=True))), self._server_loop, timeout)
         finally:
             for bot in bots:
                 if isinstance(bot, CachingBot):
@@ -121,26 +119,28 @@ class ServerUnderTest:
         tournament = LocalTournament(self._server, settings, dict.fromkeys(bots, "1"))
         await tournament.create()
         async with asyncio.TaskGroup() as tasks:
-            playing = [tasks.create_task(self._play(tournament, label, bot)) for label, bot in bots.items()]
+            sessions = [tasks.create_task(self._play(tournament, label, bot)) for label, bot in bots.items()]
             await tournament.all_online(lambda: None)
             await tournament.play(lambda *_: None)
-            for task in playing:
-                task.cancel()
+            for session in sessions:
+                session.cancel()
         await self._server.recorder.flush()
 
         def read(connection: Any) -> tuple[ExportedGame, ...]:
             return tuple(export(connection, get_tournament(connection, tournament.slug).id))
 
-        stored = await self._server.store.read(read)
-        points = [_points(game, next(iter(bots))) for game in stored]
-        return MatchResult(points.count(1.0), points.count(0.5), points.count(0.0), stored)
+        games = await self._server.store.read(read)
+        first_label = next(iter(bots))
+        points = [_points(game, first_label) for game in games]
+        return MatchResult(points.count(1.0), points.count(0.5), points.count(0.0), games)
 
     async def _play(self, tournament: LocalTournament, label: str, bot: Bot) -> None:
         login = Login(self.address, tournament.ticket(label), name=label, reconnect=False)
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(play(bot, login), self._on_bots))
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(play(bot, login), self._bots_loop))
 
 
 def _points(game: ExportedGame, bot: str) -> float | None:
+    """Return the points of the bot with this label; None for a void game."""
     points = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}.get(game.result)
     return points if points is None or game.first == bot else 1.0 - points
 
@@ -149,7 +149,7 @@ def _points(game: ExportedGame, bot: str) -> float | None:
 def serving(
     *, margin: float = 0.05, grace: float = 5.0, heartbeat: float = HEARTBEAT_SECONDS
 ) -> Iterator[ServerUnderTest]:
-    """A server inside the `with` block, on a free port and a fresh database. Times in seconds."""
+    """Run a server on a free port with a new database inside the block. Times in seconds."""
     with tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True) as folder:
         settings = ServerSettings(
             listen="127.0.0.1:0",
@@ -159,15 +159,18 @@ def serving(
             heartbeat=heartbeat,
         )
         with (
-            _in_thread("noughts-test-server", running_server(settings)) as (on_server, server),
-            _in_thread("noughts-test-bots", nullcontext()) as (on_bots, _),
+            _in_thread("noughts-test-server", running_server(settings)) as (server_loop, server),
+            _in_thread("noughts-test-bots", nullcontext()) as (bots_loop, _),
         ):
-            yield ServerUnderTest(server, on_server, on_bots)
+            yield ServerUnderTest(server, server_loop, bots_loop)
 
 
 @contextmanager
 def _in_thread(name: str, context: AbstractAsyncContextManager[Entered]) -> Iterator[tuple[Loop, Entered]]:
-    """Enter an asynchronous context on an event loop in a thread of its own, for the length of the block."""
+    """Enter an asynchronous context on an event loop in a thread of its own, and leave it at the end of the block.
+
+    Raises the errors of the context, and TimeoutError if it is not entered or left in time.
+    """
     started: Future[tuple[Loop, asyncio.Event, Entered]] = Future()
     ended: Future[None] = Future()
 
@@ -181,7 +184,10 @@ def _in_thread(name: str, context: AbstractAsyncContextManager[Entered]) -> Iter
         try:
             asyncio.run(stay())
         except BaseException as error:
-            (ended if started.done() else started).set_exception(error)
+            if started.done():
+                ended.set_exception(error)
+            else:
+                started.set_exception(error)
         else:
             ended.set_result(None)
 
@@ -195,7 +201,7 @@ def _in_thread(name: str, context: AbstractAsyncContextManager[Entered]) -> Iter
 
 
 def _result(work: Coroutine[Any, Any, Returned], loop: Loop, timeout: float) -> Returned:
-    """Do the work on the loop and wait for it. Raises TimeoutError; the work is then cancelled."""
+    """Do the work on the loop, and return its result. After the timeout, cancel the work and raise TimeoutError."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return future.result(timeout)

@@ -30,13 +30,13 @@ class Scores:
     def __init__(self) -> None:
         self.recorded: list[tuple[int, int, float]] = []
 
-    def began(self, game: Game) -> None:
+    def note_start(self, game: Game) -> None:
         pass
 
-    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+    def note_answers(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
         self.recorded += [(games[row], plies[row], score) for row, score in scores]
 
-    def ended(self, games: Sequence[Game]) -> None:
+    def note_ends(self, games: Sequence[Game]) -> None:
         pass
 
 

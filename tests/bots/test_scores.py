@@ -28,16 +28,16 @@ class Listener:
     def __init__(self) -> None:
         self.recorded: list[tuple[int, int, float | None]] = []
 
-    def began(self, game: Game) -> None:
+    def note_start(self, game: Game) -> None:
         pass
 
-    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+    def note_answers(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
         score_by_row = dict(scores)
         self.recorded += [
             (game, ply, score_by_row.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))
         ]
 
-    def ended(self, games: Sequence[Game]) -> None:
+    def note_ends(self, games: Sequence[Game]) -> None:
         pass
 
 

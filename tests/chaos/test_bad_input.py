@@ -92,7 +92,7 @@ def test_output_of_children_is_frames_or_a_fault(framing: Framing, data: bytes, 
     with suppress(NoFrame):
         for begin in range(0, len(data), piece):
             buffer += data[begin : begin + piece]
-            framing.arrived(buffer)
+            framing.has_message(buffer)
             while (message := framing.take(buffer)) is not None:
                 framing.read(message)
 

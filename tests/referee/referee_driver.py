@@ -41,7 +41,7 @@ class RefereeDriver:
 
     def join(self, key: int, timed: int = 1, untimed: int = 1_000) -> ConnectedPlayer:
         player = self.referee.player(key)
-        self.referee.joined(player, ScriptedConnection(timed, untimed))
+        self.referee.connect(player, ScriptedConnection(timed, untimed))
         return player
 
     def leave(self, key: int) -> None:

@@ -108,7 +108,7 @@ def test_while_a_game_waits_for_a_proof_no_player_is_asked(driver: RefereeDriver
     for player in (first, second):
         player.take_outbox()
     play(driver, game, 7)
-    driver.referee.joined(driver.referee.player(second.key), driver.referee.player(second.key).wire)  # type: ignore[arg-type]
+    driver.referee.connect(driver.referee.player(second.key), driver.referee.player(second.key).wire)  # type: ignore[arg-type]
     assert second.take_outbox().turn_game == []
     early = Answers([game.handle], [1], [8], [0])
     assert len(driver.referee.judge_answers(driver.referee.player(second.key), early)) == 1

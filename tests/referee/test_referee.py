@@ -117,7 +117,7 @@ def test_a_progress_callback_can_add_units(driver: RefereeDriver) -> None:
 def test_only_connections_with_messages_to_send_are_woken(driver: RefereeDriver) -> None:
     connections = [ScriptedConnection(1, 10) for _ in range(3)]
     for key, wire in enumerate(connections, start=1):
-        driver.referee.joined(driver.referee.player(key), wire)
+        driver.referee.connect(driver.referee.player(key), wire)
     before = [wire.wakes for wire in connections]
     driver.referee.add(unit(conditions(players=(1, 2, 3)), [Slot(1, 0, 1)]))
     assert [wire.wakes - earlier for wire, earlier in zip(connections, before, strict=True)] == [1, 1, 0]
@@ -142,7 +142,7 @@ def test_a_connection_can_answer_as_soon_as_it_is_woken(driver: RefereeDriver) -
                 driver.referee.judge_answers(player, answers)
 
     for key in (1, 2):
-        driver.referee.joined(driver.referee.player(key), AnsweringConnection(key))
+        driver.referee.connect(driver.referee.player(key), AnsweringConnection(key))
     driver.referee.add(unit(conditions(), 20))
     assert len(driver.finished) == 20
     assert driver.running(1, 2) == []
@@ -257,7 +257,7 @@ def test_timed_game_gets_the_next_place_of_a_busy_bot(driver: RefereeDriver, unt
 def test_timed_game_begins_at_the_process_without_one(driver: RefereeDriver) -> None:
     members = driver.referee.player(1).enlist(2)
     for member in members:
-        driver.referee.joined(member, ScriptedConnection(1, 3))
+        driver.referee.connect(member, ScriptedConnection(1, 3))
     driver.join(2, timed=2)
     driver.referee.add(unit(conditions(tournament=1), 3))
     driver.referee.add(unit(conditions(tournament=2, time="1/move"), 3))

@@ -38,10 +38,10 @@ def test_lateness_of_the_loop_counts_within_the_asked_time() -> None:
     stalls.expect(0.1)
     clock.now = 3 * SECOND
     assert stalls.within(0, clock.now) == 3 * SECOND  # the loop has not run since
-    assert stalls.came() == 2.9
+    assert stalls.record_run() == 2.9
     for _ in range(20):
         clock.now += 100_000
-        assert stalls.came() == 0
+        assert stalls.record_run() == 0
     assert stalls.within(0, clock.now) == 3 * SECOND
     assert stalls.within(SECOND, clock.now) == 2 * SECOND
     assert stalls.within(3 * SECOND, clock.now) == 0
@@ -54,7 +54,7 @@ def test_the_usual_lateness_of_timers_does_not_count() -> None:
     stalls.expect(0.1)
     clock.now = 100_000 + LEAST_US
     assert stalls.within(0, clock.now) == 0
-    stalls.came()
+    stalls.record_run()
     assert (stalls.within(0, clock.now), stalls.count) == (0, 0)
 
 
@@ -63,7 +63,7 @@ def test_a_short_halt_began_when_the_loop_was_due() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.1)
     clock.now = 150_000
-    stalls.came()
+    stalls.record_run()
     assert stalls.within(0, clock.now) == 50_000
 
 
@@ -72,10 +72,10 @@ def test_a_halt_right_after_the_loop_has_run_counts() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.02)
     clock.now = 20_000
-    stalls.came()
+    stalls.record_run()
     clock.now += 3 * SECOND
     assert stalls.within(0, clock.now) == 3 * SECOND
-    stalls.came()
+    stalls.record_run()
     clock.now += 3 * SECOND
     assert stalls.within(0, clock.now) == 6 * SECOND
 
@@ -85,12 +85,12 @@ def test_a_stall_that_is_over_does_not_move_the_arrival_of_an_answer() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.02)
     clock.now = SECOND
-    assert stalls.arrived(clock.now) == 0  # the answer can have arrived at any time of the stall
-    stalls.came()
-    assert stalls.arrived(clock.now) == 0  # the loop has run only once since the stall
+    assert stalls.arrival_time(clock.now) == 0  # the answer can have arrived at any time of the stall
+    stalls.record_run()
+    assert stalls.arrival_time(clock.now) == 0  # the loop has run only once since the stall
     clock.now += 20_000
-    stalls.came()
-    assert stalls.arrived(clock.now) == clock.now  # the loop has read all earlier answers
+    stalls.record_run()
+    assert stalls.arrival_time(clock.now) == clock.now  # the loop has read all earlier answers
 
 
 def test_two_stalls_in_a_row_count_as_one_but_not_three() -> None:
@@ -99,8 +99,8 @@ def test_two_stalls_in_a_row_count_as_one_but_not_three() -> None:
     stalls.expect(0.02)
     for _ in range(3):
         clock.now += SECOND
-        stalls.came()
-    assert stalls.arrived(clock.now) == SECOND
+        stalls.record_run()
+    assert stalls.arrival_time(clock.now) == SECOND
 
 
 def test_a_dated_answer_arrived_when_it_was_written() -> None:
@@ -108,13 +108,13 @@ def test_a_dated_answer_arrived_when_it_was_written() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.02)
     clock.now = 20_000
-    stalls.came()
+    stalls.record_run()
     clock.now = SECOND
-    assert stalls.arrived(clock.now, lambda: SECOND // 2) == SECOND // 2
-    assert stalls.arrived(clock.now, lambda: 2 * SECOND) == clock.now
-    assert stalls.arrived(clock.now, lambda: 0) == 20_000  # a player cannot gain more than the stall
+    assert stalls.arrival_time(clock.now, lambda: SECOND // 2) == SECOND // 2
+    assert stalls.arrival_time(clock.now, lambda: 2 * SECOND) == clock.now
+    assert stalls.arrival_time(clock.now, lambda: 0) == 20_000  # a player cannot gain more than the stall
     clock.now = 20_000 + LEAST_US
-    assert stalls.arrived(clock.now, lambda: 0) == clock.now
+    assert stalls.arrival_time(clock.now, lambda: 0) == clock.now
 
 
 def test_the_time_of_a_stall_that_is_not_charged_is_limited() -> None:
@@ -123,11 +123,11 @@ def test_the_time_of_a_stall_that_is_not_charged_is_limited() -> None:
     for _ in range(3):
         stalls.expect(0)
         clock.now += MOST_US // 2
-        stalls.came()
+        stalls.record_run()
     assert stalls.within(0, clock.now) == MOST_US
     stalls.expect(0)
     clock.now += 2 * MOST_US
-    assert stalls.arrived(clock.now) == clock.now - MOST_US
+    assert stalls.arrival_time(clock.now) == clock.now - MOST_US
 
 
 async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(server: Loopback) -> None:
@@ -137,7 +137,7 @@ async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(serv
         server.referee.stalls.expect(0)
         await leap(3 * LIMIT)
         assert (server.finished, server.referee.stalls.excused) == ([], 1)
-        server.referee.stalls.came()
+        server.referee.stalls.record_run()
         await first.send((1, 0, 0))
         (game,) = await server.finished_games(1)
         assert game.termination == Termination.LINE
@@ -150,9 +150,9 @@ async def test_a_bot_is_charged_for_a_stall_during_which_it_thinks(server: Loopb
         await first.next_questions()
         server.referee.stalls.expect(0.02)
         await leap(2 * LIMIT)
-        server.referee.stalls.came()
+        server.referee.stalls.record_run()
         await leap(0.02)
-        server.referee.stalls.came()
+        server.referee.stalls.record_run()
         await first.send((1, 0, 0))
         (game,) = await server.finished_games(1)
         assert unpack_times(game.times)[0] >= 2 * LIMIT * SECOND
@@ -164,7 +164,7 @@ async def test_a_bot_late_by_itself_loses_despite_a_stall(server: Loopback) -> N
         await first.next_questions()
         server.referee.stalls.expect(0)
         await leap(LIMIT)
-        server.referee.stalls.came()
+        server.referee.stalls.record_run()
         server.referee.stalls.expect(3 * LIMIT)
         await leap(LIMIT + 1)
         (game,) = await server.finished_games(1)

@@ -33,7 +33,7 @@ class ForfeitingPlayers:
         """
         self._players.append((player, fault, on_lost))
         self._players.sort(key=lambda disabled: disabled[0].key)
-        self._referee.joined(player, self)
+        self._referee.connect(player, self)
         self.wake()
 
     def wake(self) -> None:

@@ -20,7 +20,7 @@ class NoFrame(Exception):
 class LengthPrefixed:
     """Each message follows its length in bytes, see `noughts_proto.pipes`."""
 
-    def arrived(self, buffer: bytearray) -> bool:
+    def has_message(self, buffer: bytearray) -> bool:
         """Return whether the first message of the buffer is complete."""
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
         return len(buffer) >= LENGTH_BYTES and len(buffer) >= LENGTH_BYTES + size
@@ -49,7 +49,7 @@ class LengthPrefixed:
         except DecodeError:
             raise NoFrame(f"sent {len(message):,} bytes that are not a PlayRequest", message) from None
 
-    def written(self, frame: pb.PlayResponse) -> bytes:
+    def encode(self, frame: pb.PlayResponse) -> bytes:
         return packed(frame.SerializeToString())
 
 
@@ -66,7 +66,7 @@ class JsonLines:
         self._parse, self._print = Parse, MessageToJson
         self._errors = (ParseError, ValueError, RecursionError)
 
-    def arrived(self, buffer: bytearray) -> bool:
+    def has_message(self, buffer: bytearray) -> bool:
         return b"\n" in buffer
 
     def take(self, buffer: bytearray) -> bytes | None:
@@ -90,7 +90,7 @@ class JsonLines:
             problem = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
             raise NoFrame(f"{problem}; print log messages to standard error", message) from None
 
-    def written(self, frame: pb.PlayResponse) -> bytes:
+    def encode(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
 
 

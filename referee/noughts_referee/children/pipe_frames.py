@@ -61,7 +61,7 @@ class PipeFrames(ChildFrames):
     @property
     def has_arrived(self) -> bool:
         """Whether `read` would return at once."""
-        return bool(self.reason) or self._framing.arrived(self._buffer)
+        return bool(self.reason) or self._framing.has_message(self._buffer)
 
     @property
     def last_write(self) -> Callable[[], int]:
@@ -69,7 +69,7 @@ class PipeFrames(ChildFrames):
 
     async def write(self, message: pb.PlayResponse) -> None:
         """Send a frame. If the child has closed its end, do nothing: `read` reports that."""
-        data = self._framing.written(message)
+        data = self._framing.encode(message)
         self._count_written()
         sent = self._send(data)
         if sent < len(data):

@@ -39,16 +39,17 @@ Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
 class BotTools:
-    """The tools. Of those that compute for long, two run at a time, and one of each owner.
+    """The tools for authors of bots.
 
-    Of the owners that wait, the one whose calls took the least time is next.
+    Two calls that compute for long can run at a time, but only one of each owner. Among owners that wait, the one whose
+    calls took the least time is next.
     """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._computing = Turns(2)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """A lock for each owner."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """A lock for each owner with running or waiting calls."""
 
     async def new_bot(
         self,
@@ -102,11 +103,12 @@ class BotTools:
         """
         tournament_id, ordinal = tournament_and_number(game, tournament, number)
         name = game_name(tournament_name(tournament_id), ordinal)
-        upstream, request = self._backend.upstream, games_pb2.GetGameRequest(name=name)
-        found = await upstream.call(upstream.games.GetGame, request, self._backend.token(caller))
-        record = json_line(recorded_game(found.game)).encode()
-        explained = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
-        return {**explained, "game": name, "text": "\n".join(sentences(explained))}
+        upstream = self._backend.upstream
+        request = games_pb2.GetGameRequest(name=name)
+        answer = await upstream.call(upstream.games.GetGame, request, self._backend.token(caller))
+        record = json_line(recorded_game(answer.game)).encode()
+        explanation = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
+        return {**explanation, "game": name, "text": "\n".join(sentences(explanation))}
 
     async def submit_bot(
         self,
@@ -128,32 +130,34 @@ class BotTools:
         ] = "",
     ) -> Document:
         """Submit a bot as a new version, which the server tests and then runs for you. Needs the scope `submit`."""
-        upstream, (program, kind) = self._backend.upstream, _program(content)
+        upstream = self._backend.upstream
+        program, kind = _program(content)
         submission = bots_pb2.Submission(
             bot=bot, version=version, kind=kind, entry=entry and f":{entry}", file_name=f"bot.{kind}", variant=variant
         )
         requests = submission_requests(submission, program)
         submit: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
-        made = await upstream.call(submit, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
-        return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
+        answer = await upstream.call(submit, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
+        return {"bot_version": answer.version.name, "kind": kind, "bytes": len(program), "unchanged": answer.unchanged}
 
     async def _compute(
         self, caller: Caller, scope: str, file: str, content: bytes, *words: str, usage_hint: str = ""
     ) -> Document:
-        """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure.
+        """Return the JSON that a command (`words`) prints about a file with this content. Raises Failure.
 
-        `usage_hint` replaces the command's own hint about wrong usage, which names options.
+        Over HTTP, the caller's token needs the scope. `usage_hint` replaces the command's own hint about wrong usage,
+        which names options.
         """
         owner = self._backend.token(caller)
         if self._backend.only_token is None:
             request = tokens_pb2.GetTokenRequest(name="tokens/self")
-            held = await self._backend.ask(caller, self._backend.upstream.tokens.GetToken, request)
-            if not permits(held["token"]["scopes"], scope):
+            token = (await self._backend.ask(caller, self._backend.upstream.tokens.GetToken, request))["token"]
+            if not permits(token["scopes"], scope):
                 raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
-            owner = held["token"]["owner"]
-        turn = self._turns.setdefault(owner, asyncio.Lock())
+            owner = token["owner"]
+        lock = self._locks.setdefault(owner, asyncio.Lock())
         try:
-            async with turn, self._turn(owner), asyncio.timeout(_LONGEST_SECONDS):
+            async with lock, self._turn(owner), asyncio.timeout(_LONGEST_SECONDS):
                 with tempfile.TemporaryDirectory(prefix="noughts-mcp-") as folder:
                     (Path(folder) / file).write_bytes(content)
                     return await _run(folder, *words, usage_hint=usage_hint)
@@ -173,22 +177,22 @@ class BotTools:
 
 
 async def _run(folder: str, *words: str, usage_hint: str = "") -> Document:
-    """Return what a command prints as JSON. It is a process, so that it can be ended. Raises Failure."""
-    line = python("-m", "noughts_server.cli", *words, "--format", "json")
+    """Return the JSON that a command prints. It runs in a process, so that it can be ended. Raises Failure."""
+    arguments = python("-m", "noughts_server.cli", *words, "--format", "json")
     process = await asyncio.create_subprocess_exec(
-        *line, cwd=folder, env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+        *arguments, cwd=folder, env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
     )
     try:
-        told, problem = await process.communicate()
+        output, error_output = await process.communicate()
     finally:
         if process.returncode is None:
             process.terminate()
             await process.wait()
-    if not told:
-        text = problem.decode().replace(f"{folder}/", "").removeprefix("Error: ").strip()
+    if not output:
+        text = error_output.decode().replace(f"{folder}/", "").removeprefix("Error: ").strip()
         message, _, hint = text.partition("\nFix: ")
         raise Failure(409, message, usage_hint if usage_hint and process.returncode == USAGE else hint)
-    return json.loads(told)  # type: ignore[no-any-return]
+    return json.loads(output)  # type: ignore[no-any-return]
 
 
 def _program(content: str) -> tuple[bytes, str]:

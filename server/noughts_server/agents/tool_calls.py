@@ -25,7 +25,7 @@ Caller = Context[Any, Any]
 _ARGUMENTS = {"tournament.name": "tournament", "chunk": "content"}
 """Fields of requests for which the tools' arguments have other names than the last part of their path."""
 TOKEN_CALLS = 8
-"""Concurrent calls of one token over HTTP."""
+"""Limit of the concurrent calls of one token over HTTP."""
 _COLLECTION = re.compile(r"^(?:tournaments|tests|bots)/")
 _GAME = re.compile(r"(?:tournaments/)?([^/\s]+)/(?:games/)?(\d{1,18})", re.ASCII)
 
@@ -38,11 +38,11 @@ def full_name(collection: str, name: str) -> str:
 def tournament_and_number(game: str | None, tournament: str | None, number: int | None) -> tuple[str, int]:
     """Return the tournament and the number of a game that a caller names, in one part or two. Raises Failure."""
     if game:
-        found = _GAME.fullmatch(game)
-        if found is None or tournament or number:
+        match = _GAME.fullmatch(game)
+        if match is None or tournament or number:
             expected = "expected a name as in answers, e.g. tournaments/spring/games/7, and no other argument"
             raise Failure(400, f"game {game!r}: {expected}")
-        return found[1], int(found[2])
+        return match[1], int(match[2])
     if not (tournament and number):
         raise Failure(400, "game: expected its name, e.g. tournaments/spring/games/7, or `tournament` and `number`")
     return tournament.removeprefix("tournaments/"), number
@@ -66,10 +66,10 @@ class Backend:
 
     def token_in(self, headers: Mapping[str, str]) -> str:
         """Return the token in the headers of a request; empty if there is none. Raises Failure."""
-        sent = re.fullmatch(r"(?:(?i:bearer) ([!-~]+))?", headers.get("authorization", ""))
-        if sent is None:
+        match = re.fullmatch(r"(?:(?i:bearer) ([!-~]+))?", headers.get("authorization", ""))
+        if match is None:
             raise Failure(401, "header authorization: expected `Bearer TOKEN`", "Correct it in the client's settings.")
-        return sent[1] or ""
+        return match[1] or ""
 
     async def ask(
         self, caller: Caller, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Answer]", request: Request
@@ -78,10 +78,10 @@ class Backend:
         return await self.upstream.ask(method, request, self.token(caller))
 
     @contextmanager
-    def _counted(self, caller: Caller | None) -> Iterator[None]:
-        """Limit the concurrent calls of a token, most of which wait for something. Raises Failure."""
+    def _limit_calls(self, caller: Caller | None) -> Iterator[None]:
+        """Count a call of the caller's token inside the block. Raises Failure if too many calls of the token run."""
         token = self.token(caller) if caller is not None and self.only_token is None else ""
-        if not token:  # the calls of its address are limited
+        if not token:  # the calls of an address without a token have another limit
             yield
             return
         if self.calls[token] >= TOKEN_CALLS:
@@ -105,9 +105,9 @@ class Backend:
         """
 
         @wraps(function)
-        async def answered(**arguments: Any) -> CallToolResult:
+        async def call(**arguments: Any) -> CallToolResult:
             try:
-                with self._counted(arguments.get("caller")):
+                with self._limit_calls(arguments.get("caller")):
                     answer = await function(**arguments)
             except Exception as error:
                 if isinstance(error, Failure):
@@ -121,11 +121,12 @@ class Backend:
 
         description = " ".join((function.__doc__ or "").split())
         annotations = ToolAnnotations(read_only_hint=reads_only, destructive_hint=destroys)
-        made = Tool.from_function(answered, None, None, description, None, annotations, structured_output=False)
+        tool = Tool.from_function(call, None, None, description, None, annotations, structured_output=False)
         # Report unknown arguments instead of ignoring them.
-        strict: Any = type(made.name, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}})
-        made.fn_metadata.arg_model, made.parameters = strict, strict.model_json_schema()
-        return made
+        strict_model: Any = type(tool.name, (tool.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}})
+        tool.fn_metadata.arg_model = strict_model
+        tool.parameters = strict_model.model_json_schema()
+        return tool
 
 
 def _message_for_tools(failure: Failure) -> str:

@@ -35,31 +35,31 @@ class RemotePlay:
         self._store = store
         self._bus = bus
 
-    async def settled(self, resumed: Tournament | None = None) -> None:
+    async def wait_until_settled(self, resumed: Tournament | None = None) -> None:
         """See `TournamentPlay`. The referees finish and store the games from before a pause."""
         self._store.check_trouble()
 
-    def changed(self, tournament: Tournament) -> None:
+    def apply_change(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self._bus.publish(CHANGED, tournament.id)
 
-    def abandoned(self, tournament: Tournament) -> None:
+    def abandon_games(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self._bus.publish(ABANDONED, tournament.id)
 
-    async def conceded(self, tournament: Tournament) -> None:
+    async def concede_games(self, tournament: Tournament) -> None:
         """See `TournamentPlay`. Return after a fixed time, because the referees do not answer the message."""
         self._bus.publish(CONCEDED, tournament.id)
         await asyncio.sleep(_CONCEDING_SECONDS)
 
-    def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
+    def withdraw_entries(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """See `TournamentPlay`."""
         self._bus.publish(CHANGED, tournament.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A server's part in a cluster. `joined` creates it."""
+    """A server's part in a cluster. `cluster_member` creates it."""
 
     store: Store
     bus: NatsBus
@@ -87,7 +87,7 @@ class Control:
 
 
 @asynccontextmanager
-async def joined(
+async def cluster_member(
     store: Store, settings: BusSettings, *, margin_us: int, comment_limits: CommentLimits
 ) -> AsyncIterator[Control]:
     """Make this server a member of the cluster inside the block. Raise BadBusUrl, BusUnusable."""

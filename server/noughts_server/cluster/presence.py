@@ -109,7 +109,7 @@ class Presence:
         if message.leaving:
             self._node_left(server)
             return
-        self._silence.heard(server)
+        self._silence.record_message(server)
         for bot in message.bots:
             if bot.fresh and bot.online:
                 self._log_out(bot.version, bot.name)
@@ -122,7 +122,7 @@ class Presence:
         if message.leaving:
             self._node_left(message.referee)
         elif message.offers or message.referee in self._silence:
-            self._silence.heard(message.referee)
+            self._silence.record_message(message.referee)
             for bot in message.offers:
                 self._sessions.record_elsewhere(message.referee, bot.version, _login(bot))
             self._sessions.forget_elsewhere_except(message.referee, {bot.version for bot in message.offers})

@@ -164,7 +164,7 @@ class RemoteBots:
         if message.leaving:
             self._server_left(server)
             return
-        self._silence.heard(server)
+        self._silence.record_message(server)
         for bot in message.bots:
             self._apply_bot(server, bot)
         if message.complete:
@@ -193,11 +193,11 @@ class RemoteBots:
             self._rejoin(wire)
         elif has_changed:
             self._stop_grace(wire)
-            self._referee.seats_changed(wire.player)
+            self._referee.update_seats(wire.player)
 
     def _rejoin(self, wire: RemoteConnection) -> None:
         wire.complete = True
-        self._referee.joined(wire.player, wire)
+        self._referee.connect(wire.player, wire)
 
     def _stop_grace(self, wire: RemoteConnection) -> None:
         if wire.grace is not None and wire.online:
@@ -230,7 +230,7 @@ class RemoteBots:
         """Tell the referee the bots' new capacity, because the referees that share it or their bots have changed."""
         for wire in self._wires.values():
             if wire.online:
-                self._referee.seats_changed(wire.player)
+                self._referee.update_seats(wire.player)
 
     # Messages to the bots.
 
@@ -271,7 +271,7 @@ class RemoteBots:
     # Answers of the bots.
 
     def _answers(self, message: pb.ClusterAnswers) -> None:
-        self._silence.heard(message.server)
+        self._silence.record_message(message.server)
         for bot in message.bots:
             wire = self._wires.get(bot.version)
             if wire is None:

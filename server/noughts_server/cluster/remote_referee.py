@@ -183,7 +183,7 @@ class RemoteReferee:
             self._answer(referee, version).lost = True
 
     def _count_as_live(self, referee: str) -> None:
-        if self._silence.heard(referee):
+        if self._silence.record_message(referee):
             # Its games have ended here, so it waits for answers that will not come.
             for version in self._players:
                 self._answer(referee, version).lost = True
@@ -439,7 +439,7 @@ class RemoteReferee:
         self._forfeits.pop(key, None)
         return True
 
-    def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
+    def connect(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """Send the games that this server knows to a bot that has connected or reconnected."""
         self._forfeits.pop(player.key, None)
         player.wire = wire

@@ -19,9 +19,9 @@ def usual_limit(node: str) -> float:
 
 
 class Silence:
-    """The silence of each node, counted while this node received messages.
+    """The silence of each node in seconds.
 
-    A long delay of this node counts as two intervals: the messages of the others are waiting to be read.
+    If this node itself stood still, at most two intervals count, because messages of the others wait to be read.
     """
 
     def __init__(self, limit: Limit = usual_limit) -> None:
@@ -34,8 +34,8 @@ class Silence:
         """Iterate over the nodes that count as live."""
         return iter(self._seconds)
 
-    def heard(self, node: str) -> bool:
-        """Count from 0 for this node. Return whether it was silent for longer than its limit before."""
+    def record_message(self, node: str) -> bool:
+        """Count from 0 for this node, which has sent a message. Return whether it counted as silent before."""
         self._seconds[node] = 0.0
         was_silent = node in self._silent
         if was_silent:
@@ -46,21 +46,21 @@ class Silence:
         """Stop counting for a node that has left."""
         self._seconds.pop(node, None)
 
-    async def watch(self, gone: Callable[[str], None]) -> None:
-        """Call `gone` for each node whose limit has passed, until cancelled."""
+    async def watch(self, on_silence: Callable[[str], None]) -> None:
+        """Call `on_silence` for each node whose limit has passed, until cancelled."""
         loop = asyncio.get_running_loop()
         before = loop.time()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             now = loop.time()
-            self.count(now - before, gone)
+            self.count(now - before, on_silence)
             before = now
 
-    def count(self, seconds: float, gone: Callable[[str], None]) -> None:
-        """Count an interval; call `gone` for each node whose limit has passed."""
+    def count(self, seconds: float, on_silence: Callable[[str], None]) -> None:
+        """Count an interval; call `on_silence` for each node whose limit has passed."""
         for node in list(self._seconds):
             self._seconds[node] += min(seconds, 2 * BEAT_SECONDS)
             if self._seconds[node] > self._limit(node):
                 self.forget(node)
                 self._silent.append(node)
-                gone(node)
+                on_silence(node)

@@ -10,7 +10,7 @@ from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.runtime.bus import Bus
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.tournament_play import CHANGED, log_stop
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.stops import Unplayed, play_resumed, play_stopped, unplayed_tournaments
@@ -54,7 +54,7 @@ class Standstill:
         """Check until cancelled."""
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
-            with errors_logged(logger, "standstill_check_failed"):
+            with logging_errors(logger, "standstill_check_failed"):
                 await self._check()
 
     async def _check(self) -> None:

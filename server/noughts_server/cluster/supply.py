@@ -69,12 +69,12 @@ class SharedUnits:
         self._news.set()
         self._supply.progress.wake()
 
-    def changed(self) -> None:
+    def read_again(self) -> None:
         """Read the tournament again: it was paused, or its entries have changed."""
         self._changed = True
         self.check_now()
 
-    def stored(self, games: list[FinishedGame]) -> None:
+    def count_stored(self, games: list[FinishedGame]) -> None:
         """Count the games of a commit."""
         for game in games:
             number = self._unit_of.pop(game.ordinal, None)
@@ -269,7 +269,7 @@ class SharedPlay:
 
     def _stored(self, report: CommitReport) -> None:
         for key, supply in self.local.supplies.items():
-            supply.units.stored([game for game in report.games if game.tournament == key])
+            supply.units.count_stored([game for game in report.games if game.tournament == key])
             supply.units.check_now()
         if report.stale:
             logger.warning("games_refused", games=report.stale)
@@ -287,7 +287,7 @@ class SharedPlay:
             self._report_stop(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
                 if key in local.supplies:
-                    local.supplies[key].units.changed()
+                    local.supplies[key].units.read_again()
             elif state is not TournamentState.RUNNING or key not in local.problems:
                 local.follow(tournament)
 

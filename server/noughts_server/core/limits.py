@@ -136,7 +136,7 @@ class Limits:
         if so_far >= limit:
             raise LimitReached(name, subject, got=so_far + 1, limit=limit, retry_seconds=retry_seconds)
 
-    def changed(self, **new_limits: int) -> "Limits":
+    def with_changes(self, **new_limits: int) -> "Limits":
         """Return these limits with some of them changed, by name. Raises InvalidArgument."""
         known = {field.name for field in fields(self)}
         for name, number in new_limits.items():

@@ -165,7 +165,7 @@ class EngineConnection:
     def process_ready(self) -> None:
         if not self.capacity_timed:
             self.capacity_timed = self.capacity_untimed = 1
-            self.referee.joined(self.player, self)
+            self.referee.connect(self.player, self)
             self.on_ready()
 
     def receive_move(self, cell: int, took_us: int, lines: Sequence[str]) -> None:
@@ -220,7 +220,7 @@ class EngineConnection:
         if took_us <= LEAST_US:
             return took_us
         now = self._settings.now()
-        return max(0, took_us - (now - self.referee.stalls.arrived(now, self.seat.last_write)))
+        return max(0, took_us - (now - self.referee.stalls.arrival_time(now, self.seat.last_write)))
 
     def _limit_us(self, game: Game) -> int:
         """Return the longest wait for this move."""

@@ -218,12 +218,12 @@ class EngineSeat:
             return
         self._cut_question_us = self.question_us
         self.manners[_LOSES_WORDS] = None
-        self.pause.lost()
+        self.pause.record_loss()
 
     def record_answer(self) -> None:
         """Record an answer to the last question: if the engine lost no words of it, the pause can become shorter."""
         if self._cut_question_us != self.question_us:
-            self.pause.answered()
+            self.pause.record_answer()
 
     def record_restart(self, *, succeeded: bool) -> None:
         """Record whether preparing a process for another game succeeded."""
@@ -395,7 +395,7 @@ class _Run:
     def receive_line(self, line: str, now: int) -> None:
         seat = self._seat
         if seat.transcript is not None:
-            seat.transcript.heard(line)
+            seat.transcript.record_line(line)
         if seat.pause.us:
             self._earliest_question_us = now + seat.pause.us
         meaning = self.conversation.hear(line)
@@ -424,7 +424,7 @@ class _Run:
             return False
         if seat.transcript is not None:
             for line in messages:
-                seat.transcript.heard(line)
+                seat.transcript.record_line(line)
         if seat.pause.us:
             self._earliest_question_us = now + seat.pause.us
         self._lines.extend(messages)
@@ -577,7 +577,7 @@ class _Run:
         """Write commands. Return the time at which the engine could read them."""
         transcript = self._seat.transcript
         if transcript is not None:
-            transcript.told(commands)
+            transcript.record_commands(commands)
         return self.process.send(as_bytes(commands, self._seat.line_end))
 
     def _set_timer(self, seconds: float, on_timeout: Callable[[], None]) -> None:

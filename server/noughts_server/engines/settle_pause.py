@@ -24,7 +24,7 @@ class SettlePause:
         """Return whether there is a pause because the engine lost words."""
         return self.us > 0 and not self._is_set
 
-    def lost(self) -> None:
+    def record_loss(self) -> None:
         """Record that the engine lost words of a question."""
         if self._is_set:
             return
@@ -34,7 +34,7 @@ class SettlePause:
         self.us = min(_LONGEST_US, max(_FIRST_US, 2 * self.us))
         self.longest_us = max(self.longest_us, self.us)
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer to a question of which the engine lost no words."""
         if self.has_grown:
             self._calm += 1

@@ -138,7 +138,7 @@ class Transcript:
             self._record = None
         self._bytes_left = LARGEST_BYTES
 
-    def told(self, commands: Sequence[str]) -> None:
+    def record_commands(self, commands: Sequence[str]) -> None:
         """Record commands to the engine."""
         self._keep("<", commands)
 
@@ -146,7 +146,7 @@ class Transcript:
         """Record a note of the server."""
         self._keep("#", (text,))
 
-    def heard(self, line: str) -> None:
+    def record_line(self, line: str) -> None:
         """Record a line of the engine, unless its lines in this game are too long together."""
         if self._bytes_left < 0:
             return

@@ -108,13 +108,13 @@ class FeedObserver:
 
     # Called by the referee.
 
-    def began(self, game: Game) -> None:
+    def note_start(self, game: Game) -> None:
         # This runs for every game of the server while there are watchers. A plain tuple equals a SlotKey and is faster.
         if (game.conditions.tournament, game.slot.ordinal) in self._observed_slots:
             observed = self._observed_games[game.handle] = _ObservedGame(game)
             self._bus.publish(PLAYED, GameEvent(observed.slot, _game_message(observed)))
 
-    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+    def note_answers(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
         games_with_answers = self._observed_games.keys() & games
         if not games_with_answers:
             return
@@ -132,7 +132,7 @@ class FeedObserver:
                 score = None if observed.withholds else score
                 self._bus.publish(PLAYED, GameEvent(observed.slot, _ply_message(game, score)))
 
-    def ended(self, games: Sequence[Game]) -> None:
+    def note_ends(self, games: Sequence[Game]) -> None:
         if self._observed_games:
             for game in games:
                 observed = self._observed_games.pop(game.handle, None)

@@ -164,7 +164,7 @@ class LocalChildren:
 
     def _died(self, label: str, fault: Fault, players: Sequence[ConnectedPlayer]) -> None:
         """Count the end of a process. If it cannot be started again, all processes of the bot lose their games."""
-        self.faults.died(label, fault)
+        self.faults.count_death(label, fault)
         if fault.disabled and label not in self._disabled:
             self._disabled.add(label)
             reason = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"

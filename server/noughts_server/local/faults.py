@@ -1,4 +1,4 @@
-"""Faults of the bots in a local tournament: reported at its end, each distinct fault once, and stored with games."""
+"""Faults of the bots in a local tournament. Each distinct fault is reported once, and stored with its games."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,38 +14,39 @@ from noughts_server.server import Server
 from noughts_server.store.games.notes import GameNote, add_faults, add_notes, notes_of_process, output_until
 from noughts_server.store.games.results import CommitReport
 
-# Limit for one bot: a bot that crashes in each of a million games usually has the same reason.
 _MOST_NOTES = 100
-# The beginning of a message from a program's host that quotes a line. The lines can all differ.
+"""Limit of the notes for one bot: a bot that crashes in each of a million games usually has the same reason."""
 _NO_ANSWER = "the program answered"
-# Limit of the different reasons for one bot.
+"""The beginning of a message from a program's host that quotes a line. The lines can all differ."""
 _MOST_REASONS = 20
+"""Limit of the different reasons for one bot."""
 _OTHER_REASONS = "failed in other ways"
-# The most games whose reasons are added after the games were stored.
 _MOST_AFTERWARDS = 100_000
+"""Limit of the games whose reasons are added after the games were stored."""
 
 
 class LocalFaults:
     """Counts the faults of all kinds of bots, from the stored games and the ends of children."""
 
     def __init__(self, server: Server, plan: LocalPlan, stderr_of: Callable[[str], str | None]) -> None:
-        """Count from now on. `stderr_of` returns what the running child of a label wrote; None without a child."""
+        """Count from now on. `stderr_of` returns the stderr of the running child of a label; None without a child."""
         self._server = server
         self._variant = plan.settings.variant
         self._labels = unique_labels(plan.specs)
         self._stderr_of = stderr_of
-        self._found: dict[tuple[str, str], LocalFault] = {}
+        self._faults: dict[tuple[str, str], LocalFault] = {}
+        """The faults by label and reason."""
         self._notes: dict[str, list[GameNote]] = {}
         self._afterwards: dict[int, dict[int, str]] = {}
         """The reasons of losses that were stored without one, by tournament and ordinal of the game."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
         """Games lost with a child, by ordinal: the fault, and whether it is the first game of that process's end."""
-        self._unsubscribe = server.bus.subscribe(COMMITTED, self._committed)
+        self._unsubscribe = server.bus.subscribe(COMMITTED, self._count_commit)
 
     @property
-    def found(self) -> tuple[LocalFault, ...]:
+    def all_faults(self) -> tuple[LocalFault, ...]:
         """Return the faults so far, ordered by the first occurrence of each kind."""
-        return tuple(self._found.values())
+        return tuple(self._faults.values())
 
     async def keep(self, counts: Callable[[int], bool]) -> None:
         """Store the reasons after the last game; nothing is counted from now on.
@@ -67,12 +68,12 @@ class LocalFaults:
 
         await self._server.store.write(store)
 
-    def died(self, label: str, fault: Fault) -> None:
+    def count_death(self, label: str, fault: Fault) -> None:
         """Count the end of a child, and the games that were lost by it."""
         death = fault.death
         known = self._count(label, death.reason, fault.games, must=fault.disabled)
         known = replace(known, times=known.times + 1, disabled=known.disabled or fault.disabled, stderr=death.stderr)
-        self._found[label, known.reason] = known
+        self._faults[label, known.reason] = known
         self._remember((label, known.reason), fault.games, death=True)
         self._add_notes(label, fault.games, death.reason, death.text)
         for game in fault.games:
@@ -82,19 +83,19 @@ class LocalFaults:
 
     def count_forfeited(self, label: str, games: tuple[LostGame, ...]) -> None:
         """Count games lost by a bot that cannot be started. The first of them keeps its output."""
-        key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.disabled)
-        self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
+        key, fault = next((key, fault) for key, fault in self._faults.items() if key[0] == label and fault.disabled)
+        self._faults[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
         self._remember(key, games, death=False)
         self._add_notes(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
-    def _committed(self, report: CommitReport) -> None:
+    def _count_commit(self, report: CommitReport) -> None:
         """Count faults in games after which the bot continued. A resignation is not a fault and has no reason."""
         for game in report.games:
             # Almost all games end without a fault.
             if game.fault and game.termination in OUTLIVED:
-                self._lost(game)
+                self._count_loss(game)
 
-    def _lost(self, game: FinishedGame) -> None:
+    def _count_loss(self, game: FinishedGame) -> None:
         outcome = game.outcome
         termination = outcome.termination
         side = 1 if outcome.loser else 0
@@ -115,7 +116,7 @@ class LocalFaults:
         stderr = ""
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
             stderr = self._stderr_of(label) or ""  # the text can have 64 KB
-        self._found[label, known.reason] = replace(
+        self._faults[label, known.reason] = replace(
             known, times=known.times + 1, stderr=known.stderr or output_until(stderr, game.fault)
         )
         if stderr:
@@ -125,10 +126,10 @@ class LocalFaults:
         self, label: str, reason: str, games: tuple[LostGame, ...], details: str = "", *, must: bool = False
     ) -> LocalFault:
         """Return the fault with these games added. If the bot has too many, a new reason counts only if `must`."""
-        reasons = sum(bot == label for bot, _ in self._found)
-        if not must and (label, reason) not in self._found and reasons >= _MOST_REASONS:
+        reasons = sum(bot == label for bot, _ in self._faults)
+        if not must and (label, reason) not in self._faults and reasons >= _MOST_REASONS:
             reason = _OTHER_REASONS
-        known = self._found.get((label, reason), LocalFault(label, reason))
+        known = self._faults.get((label, reason), LocalFault(label, reason))
         return replace(known, games=known.games + len(games), first=self._first(known.first, games, details))
 
     def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, death: bool) -> None:
@@ -138,12 +139,14 @@ class LocalFaults:
 
     def _uncount(self, key: tuple[str, str], ordinal: int, *, first: bool) -> None:
         """Subtract a game that is not stored, and remove a fault that was in no other game."""
-        fault = self._found[key]
+        fault = self._faults[key]
         fault = replace(fault, games=fault.games - 1, times=fault.times - 1 if first else fault.times)
         # `fault.first` is the game of the lowest slot: if that is not stored, none of the games is.
-        self._found[key] = replace(fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first)
+        self._faults[key] = replace(
+            fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first
+        )
         if not fault.games and not fault.times and not fault.disabled:
-            del self._found[key]
+            del self._faults[key]
 
     def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], details: str = "") -> FaultyGame | None:
         """Return the first game in the order of slots, not of ends: `known` or one of `games`."""

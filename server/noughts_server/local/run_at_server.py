@@ -165,7 +165,7 @@ class RunAtServer:
             pairs=tuple(crosstable.cells),
             matches=(*crosstable.matches, *crosstable.encounters),
             terminations=ends,
-            faults=self.children.faults.found,
+            faults=self.children.faults.all_faults,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
             kept=self.server.store.url if can_be_resumed else "",

@@ -11,7 +11,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import WrongState
 from noughts_server.runtime.director import Director
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.tournaments.tournaments import get_tournament_by_id
@@ -46,7 +46,7 @@ class Absences:
         """Check until cancelled."""
         while self.seconds:
             await asyncio.sleep(self.seconds / _CHECKS)
-            with errors_logged(logger, "absence_check_failed"):
+            with logging_errors(logger, "absence_check_failed"):
                 await self._look()
 
     async def _look(self) -> None:

@@ -8,7 +8,7 @@ import structlog
 
 from noughts_server.core.errors import WrongState
 from noughts_server.runtime.director import Director
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.challenges import open_challenges
@@ -27,7 +27,7 @@ async def expiring_challenges(store: Store, sessions: Sessions, director: Direct
     while True:
         await asyncio.sleep(max(1.0, sessions.settings.grace))
         before, waiting = waiting, set()
-        with errors_logged(logger, "challenge_check_failed"):
+        with logging_errors(logger, "challenge_check_failed"):
             challenges = await store.read_patiently(open_challenges) if leads() else {}
             waiting = {slug for slug, versions in challenges.items() if not all(map(sessions.online, versions))}
             for slug in waiting & before:

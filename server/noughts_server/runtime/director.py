@@ -101,9 +101,9 @@ class Director:
 
         Raise Unavailable if games from before a pause are still running after a few seconds, and the store's errors.
         """
-        await self.play.settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
+        await self.play.wait_until_settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
         start = partial(start_or_finish, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
-        self.play.changed(await self.store.write(start))
+        self.play.apply_change(await self.store.write(start))
 
     async def create(self, create: Callable[[Connection], str]) -> Tournament:
         """Create a tournament by a transaction that returns its ID, and play it now or at its scheduled start."""
@@ -120,7 +120,7 @@ class Director:
 
     def play_on(self, tournament: Tournament) -> None:
         """Play a tournament that the store has set running, unless it is played already."""
-        self.play.changed(tournament)
+        self.play.apply_change(tournament)
 
     def reschedule(self) -> None:
         """Read the schedule again, because a tournament with a scheduled start was created."""
@@ -133,18 +133,18 @@ class Director:
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
         paused = await self.store.write(pause)
         if now:
-            self.play.abandoned(paused)
+            self.play.abandon_games(paused)
         else:
-            self.play.changed(paused)
+            self.play.apply_change(paused)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """End the tournament permanently; running games end as void."""
-        await self.play.settled()
+        await self.play.wait_until_settled()
         if await self._concede(slug, owner_id):
             return
         now = self.store.now_ms()
         cancel = partial(cancel_tournament, slug=slug, now_ms=now, owner_id=owner_id, reason=reason)
-        self.play.changed(await self.store.write(cancel))
+        self.play.apply_change(await self.store.write(cancel))
 
     async def _concede(self, slug: str, owner_id: int | None) -> bool:
         """Let the organiser's bots lose their running games, before the organiser stops a rated tournament.
@@ -158,17 +158,17 @@ class Director:
             return False
         if not await self.store.read(partial(own_entries, tournament_id=tournament.id)):
             return False
-        await self.play.conceded(tournament)
+        await self.play.concede_games(tournament)
         after = await self.store.read(lambda connection: get_tournament(connection, slug))
         if after.ended:
-            self.play.changed(after)
+            self.play.apply_change(after)
         return after.ended
 
     async def stop_league(self, slug: str, *, owner_id: int | None = None) -> Tournament:
         """Stop the league of a season; a season that waits for its start is cancelled. Return the newest season."""
         stop = partial(stop_league, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
         newest = await self.store.write(stop)
-        self.play.changed(newest)
+        self.play.apply_change(newest)
         return newest
 
     def cancel_challenge(self, challenge: GameConditions) -> None:
@@ -184,7 +184,7 @@ class Director:
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
         """Add games or rounds, see `extend_tournament`; if the tournament was finished, play them at once."""
-        await self.play.settled()
+        await self.play.wait_until_settled()
 
         def extend(connection: Connection) -> bool:
             finished = get_tournament(connection, slug).state is TournamentState.FINISHED
@@ -194,7 +194,7 @@ class Director:
         if await self.store.write(extend):
             await self.start(slug, owner_id=owner_id)
         else:
-            self.play.changed(await self.store.read(lambda connection: get_tournament(connection, slug)))
+            self.play.apply_change(await self.store.read(lambda connection: get_tournament(connection, slug)))
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
         """Withdraw an entry. If the tournament has begun, the entry loses its running and its remaining games."""
@@ -202,7 +202,7 @@ class Director:
         withdraw = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason, now_ms=now)
         withdrawals = await self.store.write(withdraw)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
-        self.play.withdrawn(tournament, {withdrawal.entry: withdrawal.reason for withdrawal in withdrawals})
+        self.play.withdraw_entries(tournament, {withdrawal.entry: withdrawal.reason for withdrawal in withdrawals})
 
     async def _start_on_time(self) -> None:
         """Start tournaments when they are due, including those that became due while the server was stopped."""
@@ -241,7 +241,7 @@ class Director:
                 failed = error  # raised after the other tournaments have started
                 continue
             logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
-            self.play.changed(tournament)
+            self.play.apply_change(tournament)
         if failed is not None:
             raise failed
         return await self.store.read_patiently(next_start)
@@ -252,7 +252,7 @@ def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameCon
 
     def displace(guest: GameConditions) -> None:
         if guest.guest_test:
-            play.displaced(guest.tournament)
+            play.displace_test(guest.tournament)
         else:
             director.cancel_challenge(guest)
 

@@ -28,7 +28,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 @contextmanager
-def errors_logged(logger: Any, event: str) -> Iterator[None]:
+def logging_errors(logger: Any, event: str) -> Iterator[None]:
     """Log an error of the block as this event, and do not raise it: it must not end the games of the server."""
     try:
         yield

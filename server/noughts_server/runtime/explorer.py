@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.explorer import count_some, next_unexplored
 
@@ -33,7 +33,7 @@ async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Cal
         began = time.monotonic()
         used_before = time.process_time()
         pause = _FAILURE_PAUSE_SECONDS
-        with errors_logged(logger, "explorer_failed"):
+        with logging_errors(logger, "explorer_failed"):
             tournament = await store.read(partial(next_unexplored, after=turn)) if leads() else None
             if tournament is not None:
                 turn = tournament

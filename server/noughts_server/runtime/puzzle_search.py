@@ -25,7 +25,8 @@ def question(games: GamesToSearch) -> bytes:
 
 def answer(printed: bytes) -> list[list[Puzzle]]:
     """Return the puzzles of each game from what the process has printed. Raises ValueError."""
-    return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in of_game] for of_game in json.loads(printed)]
+    games = json.loads(printed)
+    return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in puzzles] for puzzles in games]
 
 
 def main() -> None:

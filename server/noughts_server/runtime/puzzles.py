@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from noughts_bots.reference.puzzles import Puzzle
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.puzzle_search import COMMAND, ENVIRONMENT, answer, question
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.puzzles import GamesToSearch, next_unsearched, store_puzzles
@@ -18,13 +18,14 @@ logger = structlog.get_logger("noughts.puzzles")
 
 GAMES_A_STEP = 32
 _PLAYING_RATIO, _IDLE_RATIO = 19, 1
-"""The pause after a step, as a multiple of the step: if games run, if none runs."""
+"""The pause after a step, as a multiple of the step's duration: while games run, and while none runs."""
 _FIRST_PAUSE_SECONDS = 30.0
 """The pause before the first step, because a server that starts has more urgent work."""
 _LONGEST_PAUSE_SECONDS = 60.0
 _NOTHING_PAUSE_SECONDS = 10.0
+"""The pause if there was no game to search, or the step failed."""
 _LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0
-"""The times after which the process of a step is ended, and that of a single game."""
+"""The times after which the search of a step is ended, and that of a single game."""
 _LONGEST_REASON = 2_000
 
 
@@ -38,16 +39,18 @@ async def finding_puzzles(
 
     Tournaments take turns. One process runs at a time.
     """
-    turn = 0
+    last_tournament = 0
     pause = first_pause
     while True:
         await asyncio.sleep(pause)
         began = time.monotonic()
         pause = _NOTHING_PAUSE_SECONDS
-        with errors_logged(logger, "puzzle_search_failed"):
-            games = await store.read(partial(next_unsearched, most=GAMES_A_STEP, after=turn)) if leads() else None
+        with logging_errors(logger, "puzzle_search_failed"):
+            if not leads():
+                continue
+            games = await store.read(partial(next_unsearched, most=GAMES_A_STEP, after=last_tournament))
             if games is not None:
-                turn = games.tournament_id
+                last_tournament = games.tournament_id
                 await search(store, games)
                 ratio = _PLAYING_RATIO if games_in_flight() else _IDLE_RATIO
                 pause = min(ratio * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
@@ -55,11 +58,11 @@ async def finding_puzzles(
 
 async def search(store: Store, games: GamesToSearch) -> int:
     """Search these games and store their puzzles; return their number."""
-    found = await _searched(games) if games.games else []
+    found = await _find_puzzles(games) if games.games else []
     return await store.write(partial(store_puzzles, searched=games, found=found))
 
 
-async def _searched(games: GamesToSearch) -> list[list[Puzzle]]:
+async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:
     """Return the puzzles of each game.
 
     If the search fails, each game is searched alone. A game that fails alone has no puzzles, so that it neither costs
@@ -75,7 +78,10 @@ async def _searched(games: GamesToSearch) -> list[list[Puzzle]]:
                 "puzzle_search_failed", tournament_id=games.tournament_id, ordinal=ordinal, reason=str(failure)
             )
             return [[]]
-    return [puzzles for game in games.games for puzzles in await _searched(games._replace(games=[game]))]
+    puzzles = []
+    for game in games.games:
+        puzzles += await _find_puzzles(games._replace(games=[game]))
+    return puzzles
 
 
 async def _search_in_process(games: GamesToSearch, seconds: float) -> list[list[Puzzle]]:

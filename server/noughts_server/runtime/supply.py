@@ -89,12 +89,12 @@ class Supply(Generic[U]):
     def __post_init__(self) -> None:
         self.units = self.new_units(self)
 
-    def committed(self, games_total: int) -> None:
+    def note_commit(self, games_total: int) -> None:
         """Note a commit of its games, after which the tournament has this many slots."""
         self.games_total = games_total
         self.progress.wake()
 
-    def withdrawn(self, entries: Mapping[int, str]) -> None:
+    def withdraw_entries(self, entries: Mapping[int, str]) -> None:
         """End the games of these entries, by number, because they were withdrawn; the values are the reasons."""
         self.referee.withdraw_entries(self.key, entries)
 
@@ -144,7 +144,7 @@ class Supply(Generic[U]):
     async def read_conditions(self) -> GameConditions:
         """Read the conditions of its games, and end the games of withdrawn entries."""
         self.conditions = await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
-        self.withdrawn(self.conditions.withdrawn)
+        self.withdraw_entries(self.conditions.withdrawn)
         return self.conditions
 
     def is_idle(self) -> bool:

@@ -1,8 +1,8 @@
-"""Play the running tournaments: in this process, each has a task that starts its games.
+"""The interface through which a director lets tournaments be played, and its implementation for one process.
 
-Each running tournament has one task with a `Supply`. Whenever the referee has room, the supply claims the tournament's
-next unit in the store and gives the missing slots of the unit to the referee; finished games go to the recorder. After
-a restart the supply claims the units again, and the referee plays exactly the missing games.
+Each running tournament has one task with a `Supply`. Whenever the referee has capacity, the supply claims the
+tournament's next unit in the store and gives the missing slots of the unit to the referee; finished games go to the
+recorder. After a restart the supply claims the units again, and the referee plays exactly the missing games.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from noughts_referee.rules import InvalidInput
 from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import DatabaseDamaged, DatabaseTrouble, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
 from noughts_server.runtime.supply import Progress, Supply, U
 from noughts_server.runtime.throughput_queue import ThroughputQueue
@@ -46,13 +46,15 @@ ABANDONED = "tournaments.abandoned"
 CONCEDED = "tournaments.conceded"
 """The same for a rated tournament whose organiser ends running games: the organiser's bots lose theirs."""
 
-# A call that resumes a tournament waits this long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
+"""The time for which a call that resumes a tournament waits for the games from before the pause."""
 _DRAIN_SECONDS = 3600.0
-# While a server stops, bots have this long to reconnect before the games that wait for them are aborted.
 _CHECK_SECONDS, _DISCONNECTED_CHECKS = 1.0, 5
-# The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
+"""The checks after which a server that stops aborts games that only wait for disconnected bots."""
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
+"""The delay before another attempt at a tournament that stopped. It doubles with each stop without a new game."""
+_NO_TOURNAMENT = 0
+"""A key that no tournament has, and so no running game."""
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 
@@ -79,22 +81,22 @@ def log_stop(tournament: str, reason: str, error: str, hint: str, retry_seconds:
 class TournamentPlay(Protocol):
     """The interface through which a director has tournaments played."""
 
-    async def settled(self, resumed: Tournament | None = None) -> None:
+    async def wait_until_settled(self, resumed: Tournament | None = None) -> None:
         """Return when the finished games are stored; if `resumed` is given, when none of its games are running.
 
         Raise DatabaseTrouble, and Unavailable after a few seconds, because a call cannot wait.
         """
 
-    def changed(self, tournament: Tournament) -> None:
+    def apply_change(self, tournament: Tournament) -> None:
         """Follow a tournament that the store has started, paused, cancelled or extended. Publish CHANGED."""
 
-    def abandoned(self, tournament: Tournament) -> None:
+    def abandon_games(self, tournament: Tournament) -> None:
         """End the running games of a tournament that the store has paused, without a result. Publish ABANDONED."""
 
-    async def conceded(self, tournament: Tournament) -> None:
-        """Return when the running games of its organiser's bots have ended and are stored as lost. Publish CONCEDED."""
+    async def concede_games(self, tournament: Tournament) -> None:
+        """End the running games of the organiser's bots as lost; return when they are stored. Publish CONCEDED."""
 
-    def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
+    def withdraw_entries(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """Withdraw these entries, by number; the values are the reasons. Publish CHANGED."""
 
 
@@ -116,7 +118,7 @@ class LocalPlay(Generic[U]):
 
     def __post_init__(self) -> None:
         self.problems: dict[int, str] = {}
-        """Why tournaments that are running in the store are not played here, by their keys in the store."""
+        """The reasons for which tournaments that are running in the store are not played here, by key."""
         self.on_stop: Callable[[], None] = lambda: None
         """Called when a tournament cannot be played here."""
         self._stops: Counter[int] = Counter()
@@ -129,7 +131,7 @@ class LocalPlay(Generic[U]):
         """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
         self._restarts: dict[int, Tournament] = {}
-        """Tournaments that were followed while they had a task. If that task ends by itself, they get a new one."""
+        """Tournaments that `follow` got while they had a task. If the task ends by itself, they get a new one."""
         self._progress = Progress()
         self._displaced: dict[int, asyncio.Task[None]] = {}
         """The tasks that end the running games of a guest's test because its bots play in a tournament, by key."""
@@ -159,10 +161,10 @@ class LocalPlay(Generic[U]):
                     task.cancel()
                 self.abandon()
 
-    async def settled(self, resumed: Tournament | None = None) -> None:
+    async def wait_until_settled(self, resumed: Tournament | None = None) -> None:
         """See `TournamentPlay`."""
-        # No tournament has the key 0, so it has no running games.
-        key, name = (0, "") if resumed is None else (resumed.id, resumed.name)
+        key = _NO_TOURNAMENT if resumed is None else resumed.id
+        name = "" if resumed is None else resumed.name
         self.store.check_trouble()
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
@@ -177,17 +179,17 @@ class LocalPlay(Generic[U]):
                 text = f"{name}: {running} games from before the pause are still running"
             raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=name) from None
 
-    def changed(self, tournament: Tournament) -> None:
+    def apply_change(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self.follow(tournament)
         self.bus.publish(CHANGED, tournament.id)
 
-    def abandoned(self, tournament: Tournament) -> None:
+    def abandon_games(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self.drop(tournament.id)
         self.bus.publish(ABANDONED, tournament.id)
 
-    async def conceded(self, tournament: Tournament) -> None:
+    async def concede_games(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         await self.concede(tournament.id)
         await self.recorder.flush()
@@ -211,11 +213,11 @@ class LocalPlay(Generic[U]):
         elif tournament.ended:
             self._end(key)
 
-    def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
+    def withdraw_entries(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """See `TournamentPlay`."""
         supply = self.supplies.get(tournament.id)
         if supply is not None:
-            supply.withdrawn(entries)
+            supply.withdraw_entries(entries)
         self.bus.publish(CHANGED, tournament.id)
 
     def playing(self) -> list[GameConditions]:
@@ -265,15 +267,17 @@ class LocalPlay(Generic[U]):
         self._stop(key)
         self.referee.abandon(key)
 
-    def displaced(self, key: int) -> None:
+    def displace_test(self, key: int) -> None:
         """End the running games of a guest's test as void soon, and play them again when its bots are free."""
         if self._group is not None and key in self.tasks and key not in self._displaced:
-            self._displaced[key] = self._group.create_task(self._play_displaced(key), name=f"displaced test {key}")
+            self._displaced[key] = self._group.create_task(
+                self._replay_displaced_test(key), name=f"displaced test {key}"
+            )
 
-    async def _play_displaced(self, key: int) -> None:
+    async def _replay_displaced_test(self, key: int) -> None:
         try:
             self.drop(key)
-            with errors_logged(logger, "displaced_test_not_resumed"):
+            with logging_errors(logger, "displaced_test_not_resumed"):
                 await self.recorder.flush()
                 read = partial(get_tournament_by_id, tournament_id=key)
                 tournament = await self.store.read_patiently(read)
@@ -298,8 +302,8 @@ class LocalPlay(Generic[U]):
             self._stops.pop(key, None)
             supply = self.supplies.get(key)
             if supply is not None:
-                supply.committed(progress.games_total)
-                supply.withdrawn({withdrawal.entry: withdrawal.reason for withdrawal in progress.withdrawn})
+                supply.note_commit(progress.games_total)
+                supply.withdraw_entries({withdrawal.entry: withdrawal.reason for withdrawal in progress.withdrawn})
             has_games = self.referee.queued(key) > 0 or self.referee.in_flight(key) > 0
             if progress.finished and (has_games or self.queue.wants_turn(key)):
                 # After the decision of a match's test, its other games do not count.
@@ -387,7 +391,7 @@ class LocalPlay(Generic[U]):
     async def _retry(self, key: int, name: str, reason: str, delay: float) -> None:
         """Store why play has stopped, and try again after the delay in seconds."""
         now = self.store.now_ms()
-        with errors_logged(logger, "stop_not_stored"):
+        with logging_errors(logger, "stop_not_stored"):
             stop = partial(
                 give_up,
                 tournament_id=key,

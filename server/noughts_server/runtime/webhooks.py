@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from noughts_server.core.version import software_version
-from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.public_addresses import find_addresses
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.webhooks import EVENTS, PERIOD_MS, Event, begin_request, due_events, end_request
@@ -89,12 +89,12 @@ class WebhookDelivery:
 
     async def begin_due(self, requests: asyncio.TaskGroup) -> None:
         """Begin a request for each webhook with an event that is due. None of them delays another."""
-        with errors_logged(logger, "webhook_check_failed"):
+        with logging_errors(logger, "webhook_check_failed"):
             for event in await self._store.read(partial(due_events, now_ms=self._store.now_ms())):
                 requests.create_task(self._deliver(event))
 
     async def _deliver(self, event: Event) -> None:
-        with errors_logged(logger, "webhook_check_failed"):
+        with logging_errors(logger, "webhook_check_failed"):
             until_ms = self._store.now_ms() + TIMEOUT_SECONDS * 1_000
             if await self._store.write(partial(begin_request, event=event, until_ms=until_ms)):
                 problem = await self._send(event)

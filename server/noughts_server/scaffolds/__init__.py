@@ -1,6 +1,7 @@
-"""Small projects that `noughts bot new` writes: a folder for each language, and what all have in common.
+"""The projects that `noughts bot new` writes, as templates: a folder for each language, and the folder `common`.
 
-Files end with `.template`; `$NAME` in them, and in their names, is the bot's name, `$CLASS` that as a class is written.
+The names of templates end with `.template`. In templates and in their names, `$NAME` is the bot's name, and `$CLASS` is
+the name in the form of a class name.
 """
 
 import re
@@ -15,13 +16,15 @@ _COMMON = "common"
 
 
 class Language(NamedTuple):
+    """A language of bots."""
+
     name: str
     needs: str
-    """The software that must be installed for it."""
+    """The software that must be installed."""
     spec: str
-    """The bot's spec in its folder, once it is built."""
+    """The spec of the bot, as seen from the folder of the project after the build."""
     build: str = ""
-    """The command that builds it; empty where nothing is built."""
+    """The command that builds the bot; empty if there is nothing to build."""
 
 
 _LANGUAGES = (
@@ -65,7 +68,7 @@ LANGUAGES = {language.name: language for language in _LANGUAGES}
 
 
 def files_of(language: Language, name: str) -> dict[Path, str]:
-    """The project's files, relative to its folder, and what is in them."""
+    """Return the contents of the project's files, by their paths in its folder."""
     words = {
         "NAME": name,
         "CLASS": "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name)) or "Bot",
@@ -76,9 +79,10 @@ def files_of(language: Language, name: str) -> dict[Path, str]:
     }
     words["SPEC"] = Template(language.spec).safe_substitute(words)
     files: dict[Path, str] = {}
-    for part in (_COMMON, language.name):
-        for file in sorted((_HERE / part).rglob(f"*{_SUFFIX}")):
-            place = str(file.relative_to(_HERE / part)).replace("dot-", ".").removesuffix(_SUFFIX)
-            text = file.read_text(encoding="utf-8")
-            files[Path(Template(place).safe_substitute(words))] = Template(text).safe_substitute(words)
+    for folder in (_HERE / _COMMON, _HERE / language.name):
+        for template in sorted(folder.rglob(f"*{_SUFFIX}")):
+            # The names of hidden files begin with `dot-` here.
+            path = str(template.relative_to(folder)).replace("dot-", ".").removesuffix(_SUFFIX)
+            text = template.read_text(encoding="utf-8")
+            files[Path(Template(path).safe_substitute(words))] = Template(text).safe_substitute(words)
     return files

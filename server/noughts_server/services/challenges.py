@@ -89,7 +89,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             # A website has limits of its own for all visitors together.
             limits = self._limits
             if SITE in caller.scopes:
-                limits = limits.changed(challenges=max(_MOST_OF_SITE, limits.challenges))
+                limits = limits.with_changes(challenges=max(_MOST_OF_SITE, limits.challenges))
             return create_challenge(connection, new, owner_id=caller.owner_id, now_ms=now, limits=limits).slug
 
         variant_of_openings = ""

@@ -13,7 +13,7 @@ from noughts_referee.children.framing import JsonLines, NoFrame
 
 def test_a_frame_is_a_line_with_the_names_of_the_proto_files() -> None:
     frame = pb.PlayResponse(frame=3, turns=pb.Turns(game=[1 << 60], ply=[2], cell=[0]))
-    line = JsonLines().written(frame)
+    line = JsonLines().encode(frame)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert json.loads(line) == {"frame": "3", "turns": {"game": [str(1 << 60)], "ply": [2], "cell": [0]}}
@@ -34,9 +34,9 @@ def test_json_names_and_large_numbers_are_read_in_both_forms(line: str) -> None:
 def test_lines_arrive_in_pieces_and_empty_ones_are_skipped() -> None:
     framing, buffer = JsonLines(), bytearray(b'\n \r\n{"hello":')
     assert framing.take(buffer) is None
-    assert not framing.arrived(buffer)
+    assert not framing.has_message(buffer)
     buffer += b" {}}\r\nmore"
-    assert framing.arrived(buffer)
+    assert framing.has_message(buffer)
     assert framing.take(buffer) == b'{"hello": {}}'
     assert framing.take(buffer) is None
     assert buffer == b"more"

@@ -87,7 +87,7 @@ async def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         async with running(server.run(Sessions(server, bus, WireSettings()).wire), bots.run()):
             await asyncio.sleep(0)  # by now both listen to the bus
             for key in (1, 2):
-                server.joined(server.player(key), ScriptedConnection(timed=1, untimed=1))
+                server.connect(server.player(key), ScriptedConnection(timed=1, untimed=1))
             online = [pb.BotPresence(version=key, online=True, seats_timed=1, seats_untimed=1) for key in (1, 2)]
             bus.publish(SERVERS, pb.ServerPresence(server="here", bots=online))
             yield TwoNodes(bus, referee, server, finished, conditions)

@@ -45,7 +45,7 @@ class FarReferee:
     def begin_game(self) -> Game:
         """Connect two bots that never answer; return the game that begins."""
         for key in (1, 2):
-            self.referee.joined(self.referee.player(key), ScriptedConnection(timed=1, untimed=1))
+            self.referee.connect(self.referee.player(key), ScriptedConnection(timed=1, untimed=1))
         (game,) = self.referee.running(1)
         return game
 

@@ -14,7 +14,7 @@ def test_transcript_of_an_endless_writer_is_bounded(tmp_path: Path) -> None:
         assert transcript is not None
         transcript.begin(cast(Game, SimpleNamespace(slot=(1, 0), moves=[])))
         for _ in range(2 * LARGEST_BYTES // 4_000):
-            transcript.heard("MESSAGE " + "x" * 4_000)
+            transcript.record_line("MESSAGE " + "x" * 4_000)
         transcript.finish()
     (log,) = tmp_path.iterdir()
     assert log.stat().st_size < 1.1 * LARGEST_BYTES

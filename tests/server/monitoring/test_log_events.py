@@ -12,7 +12,7 @@ LEVELS = ("debug", "info", "warning", "error", "exception")
 
 
 def logged_events() -> Iterator[str]:
-    """Yield the name in each call of a structlog logger in the server, and in each `errors_logged(logger, name)`."""
+    """Yield the name in each call of a structlog logger in the server, and in each `logging_errors(logger, name)`."""
     for file in (ROOT / "server").rglob("*.py"):
         text = file.read_text(encoding="utf-8")
         if "structlog.get_logger" not in text:
@@ -20,7 +20,7 @@ def logged_events() -> Iterator[str]:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and re.fullmatch(rf"logger\.({'|'.join(LEVELS)})", ast.unparse(node.func)):
                 yield from names(node.args[0], text)
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "errors_logged":
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "logging_errors":
                 yield from names(node.args[1], text)
 
 

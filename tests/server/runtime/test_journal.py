@@ -105,7 +105,7 @@ async def playing_process(path: Path, answers: int) -> AsyncIterator[tuple[Store
             tasks.create_task(recorder.run())
             for key in range(1, len(BOTS) + 1):
                 player = referee.player(key)
-                referee.joined(player, Mover(referee, player, may_answer))
+                referee.connect(player, Mover(referee, player, may_answer))
             with listening(bus, COMMITTED, committed):
                 async with play.supplying():
                     yield store, referee, ended

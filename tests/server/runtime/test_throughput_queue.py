@@ -57,7 +57,7 @@ class Matches:
         """Start match `key` of the player with the key 2 * key and an opponent, both with `seats` concurrent games."""
         pair = self.pair(key)
         for player in pair:
-            self.referee.joined(player, SilentConnection(seats if seats_timed is None else seats_timed, seats))
+            self.referee.connect(player, SilentConnection(seats if seats_timed is None else seats_timed, seats))
         playing = conditions(time=time, tournament=key, players=tuple(player.key for player in pair))
         settings = TournamentSettings(throughput=throughput, priority=priority, across_owners=across_owners)
 
@@ -226,7 +226,7 @@ def test_a_share_that_a_tournament_cannot_use_goes_to_the_others() -> None:
         assert started[2] + started[3] >= 50 * 8
         assert abs(started[2] - 3 * started[3]) <= 4
         for player in matches.pair(1):
-            matches.referee.joined(player, SilentConnection(4, 4))
+            matches.referee.connect(player, SilentConnection(4, 4))
         await matches.rounds(1)
         started_later = await matches.rounds(20)
         # The match with priority plays as many games as its bots can, and the others use the rest.
@@ -242,7 +242,7 @@ def test_a_bot_that_returns_catches_up_on_only_a_few_turns() -> None:
         matches.match(2, 50, seats=4)
         await matches.rounds(200)
         for player in matches.pair(1):
-            matches.referee.joined(player, SilentConnection(4, 4))
+            matches.referee.connect(player, SilentConnection(4, 4))
         started = await matches.rounds(10)
         assert started[1] - started[2] <= 6
         assert started[2] >= 16

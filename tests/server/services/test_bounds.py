@@ -87,11 +87,11 @@ def list_bots(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsRespons
 
 
 def test_an_unknown_bound_or_an_impossible_number_is_refused() -> None:
-    assert Limits().changed(bots=3).bots == 3
+    assert Limits().with_changes(bots=3).bots == 3
     with pytest.raises(InvalidArgument, match="sessions"):
-        Limits().changed(rockets=3)
+        Limits().with_changes(rockets=3)
     with pytest.raises(InvalidArgument):
-        Limits().changed(bots=0)
+        Limits().with_changes(bots=0)
 
 
 # Calls a second, on a clock that the test sets.

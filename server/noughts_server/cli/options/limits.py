@@ -50,7 +50,7 @@ def read_limits(texts: list[str] | None) -> Limits:
             raise UsageProblem(f"--set-limit {text!r}: expected NAME=NUMBER, e.g. sessions=1000")
         numbers[name] = int(number)
     with problems_with("--set-limit", InvalidArgument):
-        return Limits().changed(**numbers)
+        return Limits().with_changes(**numbers)
 
 
 def read_absence(text: str) -> float:

@@ -35,7 +35,7 @@ class Application(App[None]):
         self.mode = mode
         self.failure: BaseException | None = None
         """The error that ended the source of moves, e.g. one of the bot."""
-        mode.source.changed = self._show
+        mode.source.on_change = self._show
         mode.source.leave = self.exit
 
     async def on_mount(self) -> None:

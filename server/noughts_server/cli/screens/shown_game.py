@@ -70,7 +70,7 @@ class MoveSource(ABC):
     """Supplies the moves of the shown game: a game on this machine, a game on a server, a feed, or a file."""
 
     def __init__(self) -> None:
-        self.changed: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         """Called when the screen must be redrawn; the application sets it."""
         self.leave: Callable[[], None] = lambda: None
         """Closes the screen; the application sets it."""

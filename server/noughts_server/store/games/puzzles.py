@@ -1,7 +1,7 @@
 """Puzzles of stored games: positions in which exactly one move wins.
 
-Games of organised tournaments are searched in the order of their slots, up to the first gap: of each tournament the
-first 10,000, until it has 1,000 puzzles. So the puzzles follow from the games alone, in whatever order tournaments are
+The first 10,000 games of each organised tournament are searched in the order of their slots, up to the first gap, until
+the tournament has 1,000 puzzles. So the puzzles depend only on the games, and not on the order in which tournaments are
 searched. Positions that are equal up to the symmetries of the board are one puzzle: that of the oldest tournament.
 
 `tournaments.searched`, the last searched slot, changes in the transaction that stores the puzzles, so each game is
@@ -25,11 +25,11 @@ from noughts_server.store.games.games import StoredGame, read_games
 from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 MOST_PUZZLES = 1_000
-"""Puzzles of a tournament."""
+"""Limit of the puzzles of a tournament."""
 
 
 class GameToSearch(NamedTuple):
-    """The moves of a game, of which the first were given."""
+    """The moves of a game. The first `given_plies` were not chosen by the players."""
 
     ordinal: int
     moves: tuple[int, ...]
@@ -42,9 +42,9 @@ class GamesToSearch(NamedTuple):
     tournament_id: int
     variant: str
     searched: int
-    """The last slot that was searched before."""
+    """The last slot that was searched before these games."""
     upto: int
-    """The last slot that is searched with these games."""
+    """The last slot that is searched after these games."""
     games: list[GameToSearch]
 
 
@@ -66,9 +66,12 @@ def count_unsearched(connection: Connection) -> int:
 
 
 def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesToSearch | None:
-    """Return up to `most` games of the first tournament after `after` with unsearched games; then the first again."""
-    in_circle = select(tournaments).where(UNSEARCHED).order_by(tournaments.c.id <= after, tournaments.c.id)
-    row = connection.execute(in_circle.limit(1)).first()
+    """Return up to `most` games of the next tournament with unsearched games; None if there is none.
+
+    It is the first tournament after `after`, or if there is none, the first one of all.
+    """
+    unsearched = select(tournaments).where(UNSEARCHED).order_by(tournaments.c.id <= after, tournaments.c.id)
+    row = connection.execute(unsearched.limit(1)).first()
     if row is None:
         return None
     upto = min(row.searched + most, row.folded, MOST_SEARCHED)
@@ -83,30 +86,35 @@ def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesT
                 given_plies = parse_variant(row.variant).given_plies(game.opening_plies)
                 to_search.append(GameToSearch(game.ordinal, moves, given_plies))
     except (ValueError, IndexError):
-        # Its plugin is missing or has another board now, or a game is damaged.
-        to_search, upto = [], MOST_SEARCHED
+        # The plugin of the variant is missing or has another board now, or a game is damaged: search no game.
+        to_search = []
+        upto = MOST_SEARCHED
     return GamesToSearch(row.id, variant, row.searched, upto, to_search)
 
 
 def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequence[Sequence[Puzzle]]) -> int:
-    """Store the puzzles of these games, and return their number. Writes. Does nothing if others searched them."""
+    """Store the puzzles of these games, which are `found`, and return their number.
+
+    Does nothing if another process has searched the games.
+    """
     tournament = tournaments.c.id == searched.tournament_id
     before = connection.execute(select(tournaments.c.searched).where(tournament)).scalar()
     if before != searched.searched:
         return 0
     of_tournament = select(puzzles.c.position).where(puzzles.c.tournament_id == searched.tournament_id)
-    known = set(connection.execute(of_tournament).scalars())
+    known_positions = set(connection.execute(of_tournament).scalars())
     rows = []
     cells = parse_variant(searched.variant).cells if found else 0
-    for game, of_game in zip(searched.games, found, strict=True):
-        numbers = _numbers(searched.variant, game.moves) if of_game else []
-        for puzzle in of_game:
-            if numbers[puzzle.ply] not in known and len(known) < MOST_PUZZLES:
-                known.add(numbers[puzzle.ply])
+    for game, puzzles_of_game in zip(searched.games, found, strict=True):
+        positions = _position_numbers(searched.variant, game.moves) if puzzles_of_game else []
+        for puzzle in puzzles_of_game:
+            position = positions[puzzle.ply]
+            if position not in known_positions and len(known_positions) < MOST_PUZZLES:
+                known_positions.add(position)
                 rows.append(
                     {
                         "variant": searched.variant,
-                        "position": numbers[puzzle.ply],
+                        "position": position,
                         "tournament_id": searched.tournament_id,
                         "ordinal": game.ordinal,
                         "ply": puzzle.ply,
@@ -117,12 +125,13 @@ def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequen
                 )
     if rows:
         connection.execute(insert(puzzles), rows)
-    upto = MOST_SEARCHED if len(known) >= MOST_PUZZLES else searched.upto
+    upto = MOST_SEARCHED if len(known_positions) >= MOST_PUZZLES else searched.upto
     connection.execute(update(tournaments).where(tournament).values(searched=upto))
     return len(rows)
 
 
-def _numbers(variant: str, moves: Sequence[int]) -> list[int]:
+def _position_numbers(variant: str, moves: Sequence[int]) -> list[int]:
+    """Return the number of the position before each move. Symmetric positions have the same number."""
     return [number for number, _ in canonical_positions(parse_variant(variant)).after(moves[:-1])]
 
 
@@ -141,7 +150,7 @@ _IS_OLDEST = ~exists().where(
 
 
 def count_puzzles(connection: Connection) -> list[tuple[str, int, int]]:
-    """Return variants, moves to the win, and the numbers of these puzzles."""
+    """Return rows with a variant, a number of moves to the win, and the number of such puzzles."""
     keys = puzzles.c.variant, puzzles.c.moves
     rows = connection.execute(select(*keys, func.count()).where(_IS_OLDEST).group_by(*keys).order_by(*keys))
     return [(variant, moves, count) for variant, moves, count in rows if _is_installed(variant)]
@@ -150,7 +159,7 @@ def count_puzzles(connection: Connection) -> list[tuple[str, int, int]]:
 def list_puzzles(
     connection: Connection, *, variant: str = "", moves: int = 0, size: int = 0, page_token: str = ""
 ) -> Page[StoredPuzzle]:
-    """Return a page of the puzzles of a variant with this number of moves to the win; empty and 0: of all.
+    """Return a page of the puzzles of a variant with this number of moves to the win. Empty and 0 mean all.
 
     Puzzles of a variant whose plugin is no longer installed are left out. Raises InvalidArgument.
     """
@@ -203,7 +212,7 @@ def _stored_variants(connection: Connection) -> list[str]:
 
 
 def _is_installed(variant: str) -> bool:
-    """Return whether the plugin of the variant is still installed, if it is one of a plugin."""
+    """Return whether the variant is known here. The plugin of a stored variant can be missing."""
     try:
         parse_variant(variant)
     except VariantError:

@@ -205,7 +205,7 @@ def _check_share(connection: Connection, tournament: Tournament, owner_id: int, 
     statement = select(func.count()).select_from(entries).join(bots, bots.c.id == entries.c.bot_id)
     so_far = connection.execute(statement.where(entries.c.tournament_id == tournament.id, bots.c.owner_id == owner_id))
     subject = f"entries of yours in {tournament.name}"
-    limits.changed(owner_entries=most).check("owner_entries", subject, so_far.scalar_one())
+    limits.with_changes(owner_entries=most).check("owner_entries", subject, so_far.scalar_one())
 
 
 def _check_not_entered(connection: Connection, tournament: Tournament, bot_version: BotVersion) -> None:

@@ -38,7 +38,7 @@ async def play_cells(seating: BotSeating, *cells: int) -> None:
         async with asyncio.timeout(PATIENCE):
             while not seating.match.players[seating.match.turn].person:
                 position_changed = asyncio.Event()
-                seating.changed = position_changed.set
+                seating.on_change = position_changed.set
                 await position_changed.wait()
         seating.play(cell)
 

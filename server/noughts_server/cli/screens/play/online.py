@@ -119,7 +119,7 @@ class _PersonSession:
             self._online.set()
             notice = "" if self._seating.has_begun else self._how_to
         self._seating.notice = printing.printable(notice)
-        self._seating.changed()
+        self._seating.on_change()
 
     # Challenges.
 
@@ -153,7 +153,7 @@ class _PersonSession:
             )
             seating.notice = f"{ending} Press n to challenge again, q to leave."
             seating.can_challenge_again = True
-            seating.changed()
+            seating.on_change()
             while True:
                 await seating.challenge_wanted.wait()
                 seating.challenge_wanted.clear()
@@ -162,12 +162,12 @@ class _PersonSession:
                     await self._challenge(number)
                 except CallFailed as failure:
                     seating.notice = printing.printable(f"{failure.message}. Press n to try again, q to leave.")
-                    seating.changed()
+                    seating.on_change()
                 else:
                     break
             seating.notice = ""
             seating.can_challenge_again = False
-            seating.changed()
+            seating.on_change()
 
     async def _challenge_end(self) -> tournaments_pb2.Tournament:
         """Return the challenge when it has ended. Ignore failed calls: the session reports a lost connection."""

@@ -60,17 +60,17 @@ class Seating(MoveSource):
     def play(self, cell: int) -> None:
         """Play this cell for the person. Raises ActionRefused."""
         self.match.play(cell)
-        self.changed()
+        self.on_change()
 
     def undo(self) -> None:
         """Return to the person's last turn. Raises ActionRefused."""
         self.match.undo()
-        self.changed()
+        self.on_change()
 
     def new(self) -> None:
         """Start a new game. Raises ActionRefused."""
         self.match.begin()
-        self.changed()
+        self.on_change()
 
     async def hint(self) -> Hint | None:
         """Return a reference bot's move; None if a move was played in the meantime. Raises ActionRefused."""
@@ -129,7 +129,7 @@ class BotSeating(Seating):
                         if score is not None:
                             self.scores[len(self.match.moves)] = score
                         self.match.play(cell)
-                        self.changed()
+                        self.on_change()
                 else:
                     await self._has_changed.wait()
 

@@ -49,7 +49,7 @@ class OnlineSeating(Seating):
             self._held_events.append(action)
         else:
             action()
-            self.changed()
+            self.on_change()
 
     def start_game(self, game: GameInfo) -> None:
         """Start a game, unless it is the current one sent again after a reconnect."""
@@ -117,7 +117,7 @@ class OnlineSeating(Seating):
         self._answer = None
         if self._clocks is not None:
             self._clocks.end_turn()
-        self.changed()
+        self.on_change()
 
     def undo(self) -> None:
         raise ActionRefused("On a server you cannot take back a move.")
@@ -144,7 +144,7 @@ class OnlineSeating(Seating):
         self._is_leaving = True
         self.notice = "You resign when it is your turn; q leaves immediately."
         self._resign()
-        self.changed()
+        self.on_change()
 
     def _resign(self) -> None:
         """Resign if it is the person's turn."""

@@ -63,7 +63,7 @@ class GamesOfFeed(WatchSource):
     async def run(self) -> None:
         while not self._over.is_set() or (self.failure is None and self.stays()):
             self.notice = "Over. Press q to leave." if self._over.is_set() else self.state.lost_reason
-            self.changed()
+            self.on_change()
             await asyncio.sleep(_REDRAWN_SECONDS)
         self.leave()
 
