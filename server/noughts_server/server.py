@@ -29,6 +29,7 @@ from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
+from noughts_server.runtime.analyses import Analyses
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import expiring_challenges
 from noughts_server.runtime.director import Director, guest_displacer
@@ -96,6 +97,8 @@ class Server:
     leads: Callable[[], bool]
     """Returns whether this server does the work that only one server of a cluster does."""
     health: health.aio.HealthServicer
+    analyses: Analyses | None
+    """None: it analyses no games."""
 
     def abandon(self) -> None:
         """End all running games as void. Their slots are played after the next start of the server."""
@@ -201,6 +204,9 @@ async def running_server(
         grpc_server, address = bound_server(
             settings.listen, settings.identity, authorities, interceptor, settings.limits
         )
+        analyses: Analyses | None = None
+        if settings.analysis:
+            analyses = Analyses(store, bus, games_in_flight=referee.in_flight, leads=leads, limits=settings.limits)
         server = Server(
             address=address,
             metrics_address=metrics_address,
@@ -216,6 +222,7 @@ async def running_server(
             counters=counters,
             leads=leads,
             health=health_servicer,
+            analyses=analyses,
         )
         hosting = None if host is None else host(server)
         _add_services(grpc_server, server, hosting, limiter, delivery)
@@ -234,6 +241,8 @@ async def running_server(
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if settings.puzzle_search:
             await stack.enter_async_context(running(finding_puzzles(store, referee.in_flight, leads)))
+        if analyses is not None:
+            await stack.enter_async_context(running(analyses.run()))
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local_referee is not None and play is not None:
@@ -290,7 +299,7 @@ def _add_services(
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
     tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)
-    games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
+    games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store, server.analyses), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, sessions, limiter.limits), grpc_server)
     webhooks = WebhookServicer(store, limiter, private=settings.private_webhooks)

@@ -52,6 +52,8 @@ class ServerSettings:
     """Whether the openings of games are counted and shown."""
     puzzle_search: bool = True
     """Whether games are searched for puzzles."""
+    analysis: bool = True
+    """Whether games are analysed on request."""
     private_webhooks: bool = False
     """Whether webhooks can be on this machine and in its local networks."""
     proxies: tuple[str, ...] = ()

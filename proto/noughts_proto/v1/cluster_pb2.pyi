@@ -783,3 +783,44 @@ class CommittedWithdrawal(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CommittedWithdrawal: _TypeAlias = CommittedWithdrawal  # noqa: Y015
+
+@_typing.final
+class AnalysisRequested(_message.Message):
+    """From a server to the leading one: a client asks for the analysis of a game."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALLER_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    ORDINAL_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    FIRST_CHOSEN_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    caller: _builtins.str
+    """The client that waits for it."""
+    tournament: _builtins.int
+    ordinal: _builtins.int
+    variant: _builtins.str
+    first_chosen: _builtins.int
+    counts: _builtins.bool
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        caller: _builtins.str = ...,
+        tournament: _builtins.int = ...,
+        ordinal: _builtins.int = ...,
+        variant: _builtins.str = ...,
+        moves: _abc.Iterable[_builtins.int] | None = ...,
+        first_chosen: _builtins.int = ...,
+        counts: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "counts", b"counts", "first_chosen", b"first_chosen", "moves", b"moves", "ordinal", b"ordinal", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AnalysisRequested: _TypeAlias = AnalysisRequested  # noqa: Y015

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from noughts_proto.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -19,6 +20,30 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _AnalysisState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AnalysisStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AnalysisState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ANALYSIS_STATE_UNSPECIFIED: _AnalysisState.ValueType  # 0
+    ANALYSIS_STATE_PENDING: _AnalysisState.ValueType  # 1
+    """The game waits for its analysis, or is being analysed."""
+    ANALYSIS_STATE_DONE: _AnalysisState.ValueType  # 2
+    ANALYSIS_STATE_UNAVAILABLE: _AnalysisState.ValueType  # 3
+    """There is no analysis; `reason` says why."""
+
+class AnalysisState(_AnalysisState, metaclass=_AnalysisStateEnumTypeWrapper):
+    """How far the analysis of a game is."""
+
+ANALYSIS_STATE_UNSPECIFIED: AnalysisState.ValueType  # 0
+ANALYSIS_STATE_PENDING: AnalysisState.ValueType  # 1
+"""The game waits for its analysis, or is being analysed."""
+ANALYSIS_STATE_DONE: AnalysisState.ValueType  # 2
+ANALYSIS_STATE_UNAVAILABLE: AnalysisState.ValueType  # 3
+"""There is no analysis; `reason` says why."""
+Global___AnalysisState: _TypeAlias = AnalysisState  # noqa: Y015
 
 @_typing.final
 class Game(_message.Message):
@@ -605,3 +630,182 @@ class PuzzleCount(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PuzzleCount: _TypeAlias = PuzzleCount  # noqa: Y015
+
+@_typing.final
+class GetAnalysisRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    STORED_ONLY_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`tournaments/ID/games/NUMBER`."""
+    stored_only: _builtins.bool
+    """Whether to start no analysis if none is stored; then the state is UNSPECIFIED."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        stored_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "stored_only", b"stored_only"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetAnalysisRequest: _TypeAlias = GetAnalysisRequest  # noqa: Y015
+
+@_typing.final
+class GetAnalysisResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    MISTAKES_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    state: Global___AnalysisState.ValueType
+    reason: _builtins.str
+    """Why there is no analysis."""
+    @_builtins.property
+    def values(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionValue]:
+        """The positions that were judged, in order; empty unless the state is DONE, like the next fields."""
+
+    @_builtins.property
+    def mistakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Mistake]:
+        """The moves that made the value worse for their player, in order."""
+
+    @_builtins.property
+    def first(self) -> Global___SideAccuracy: ...
+    @_builtins.property
+    def second(self) -> Global___SideAccuracy: ...
+    def __init__(
+        self,
+        *,
+        state: Global___AnalysisState.ValueType = ...,
+        reason: _builtins.str = ...,
+        values: _abc.Iterable[Global___PositionValue] | None = ...,
+        mistakes: _abc.Iterable[Global___Mistake] | None = ...,
+        first: Global___SideAccuracy | None = ...,
+        second: Global___SideAccuracy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "mistakes", b"mistakes", "reason", b"reason", "second", b"second", "state", b"state", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetAnalysisResponse: _TypeAlias = GetAnalysisResponse  # noqa: Y015
+
+@_typing.final
+class PositionValue(_message.Message):
+    """The value of a position if both sides play best."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    PLIES_FIELD_NUMBER: _builtins.int
+    EXACT_FIELD_NUMBER: _builtins.int
+    ply: _builtins.int
+    """The number of moves before the position."""
+    value: _builtins.int
+    """For the side to move: 1 is a win, 0 a draw and -1 a loss. Unset: unknown."""
+    plies: _builtins.int
+    """The number of plies to the end of the game, if it is known."""
+    exact: _builtins.bool
+    """Whether a solver computed the value. If not, it is a forced win that a search has proven, and `plies` is the length
+    of this win, which can be longer than the shortest one.
+    """
+    def __init__(
+        self,
+        *,
+        ply: _builtins.int = ...,
+        value: _builtins.int | None = ...,
+        plies: _builtins.int | None = ...,
+        exact: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_plies", b"_plies", "_value", b"_value", "plies", b"plies", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_plies", b"_plies", "_value", b"_value", "exact", b"exact", "plies", b"plies", "ply", b"ply", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__plies: _TypeAlias = _typing.Literal["plies"]  # noqa: Y015
+    _WhichOneofArgType__plies: _TypeAlias = _typing.Literal["_plies", b"_plies"]  # noqa: Y015
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__plies) -> _WhichOneofReturnType__plies | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___PositionValue: _TypeAlias = PositionValue  # noqa: Y015
+
+@_typing.final
+class Mistake(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLY_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
+    BETTER_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    ply: _builtins.int
+    """The number of moves before it."""
+    mark: _builtins.str
+    """`??` if it turned a win into a loss, otherwise `?`."""
+    @_builtins.property
+    def better(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Better moves; empty if none is known."""
+
+    @_builtins.property
+    def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The next moves if both sides then play best; empty unless the mover is then lost."""
+
+    def __init__(
+        self,
+        *,
+        ply: _builtins.int = ...,
+        mark: _builtins.str = ...,
+        better: _abc.Iterable[_builtins.int] | None = ...,
+        line: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["better", b"better", "line", b"line", "mark", b"mark", "ply", b"ply"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Mistake: _TypeAlias = Mistake  # noqa: Y015
+
+@_typing.final
+class SideAccuracy(_message.Message):
+    """How well a side played the positions in which a move could make the value worse. Moves before which no solver knows the
+    value do not count.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    BLUNDERS_FIELD_NUMBER: _builtins.int
+    ACCURACY_FIELD_NUMBER: _builtins.int
+    decisions: _builtins.int
+    blunders: _builtins.int
+    """Decisions that made the value worse."""
+    accuracy: _builtins.float
+    """The share of decisions without a blunder. Unset without decisions."""
+    def __init__(
+        self,
+        *,
+        decisions: _builtins.int = ...,
+        blunders: _builtins.int = ...,
+        accuracy: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_accuracy", b"_accuracy", "accuracy", b"accuracy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_accuracy", b"_accuracy", "accuracy", b"accuracy", "blunders", b"blunders", "decisions", b"decisions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__accuracy: _TypeAlias = _typing.Literal["accuracy"]  # noqa: Y015
+    _WhichOneofArgType__accuracy: _TypeAlias = _typing.Literal["_accuracy", b"_accuracy"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__accuracy) -> _WhichOneofReturnType__accuracy | None: ...
+
+Global___SideAccuracy: _TypeAlias = SideAccuracy  # noqa: Y015

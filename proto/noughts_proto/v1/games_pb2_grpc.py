@@ -50,6 +50,11 @@ class GameServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.FromString,
                 _registered_method=True)
+        self.GetAnalysis = channel.unary_unary(
+                '/noughts.v1.GameService/GetAnalysis',
+                request_serializer=noughts__proto_dot_v1_dot_games__pb2.GetAnalysisRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_games__pb2.GetAnalysisResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer(object):
@@ -77,6 +82,14 @@ class GameServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetAnalysis(self, request, context):
+        """The values of a game's positions, its mistakes and the accuracy of both sides. The first call for a game starts the
+        analysis, so call again until the state is not PENDING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GameServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -94,6 +107,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListPuzzles,
                     request_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.SerializeToString,
+            ),
+            'GetAnalysis': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetAnalysis,
+                    request_deserializer=noughts__proto_dot_v1_dot_games__pb2.GetAnalysisRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_games__pb2.GetAnalysisResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +196,33 @@ class GameService(object):
             '/noughts.v1.GameService/ListPuzzles',
             noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.SerializeToString,
             noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetAnalysis(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.GameService/GetAnalysis',
+            noughts__proto_dot_v1_dot_games__pb2.GetAnalysisRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_games__pb2.GetAnalysisResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,10 @@ class GameServiceStub:
     """The games of a tournament in the order of the schedule, or those of a bot, newest first."""
     ListPuzzles: _grpc.UnaryUnaryMultiCallable[_games_pb2.ListPuzzlesRequest, _games_pb2.ListPuzzlesResponse]
     """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
+    GetAnalysis: _grpc.UnaryUnaryMultiCallable[_games_pb2.GetAnalysisRequest, _games_pb2.GetAnalysisResponse]
+    """The values of a game's positions, its mistakes and the accuracy of both sides. The first call for a game starts the
+    analysis, so call again until the state is not PENDING.
+    """
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
@@ -51,6 +55,10 @@ class GameServiceAsyncStub(GameServiceStub):
     """The games of a tournament in the order of the schedule, or those of a bot, newest first."""
     ListPuzzles: _aio.UnaryUnaryMultiCallable[_games_pb2.ListPuzzlesRequest, _games_pb2.ListPuzzlesResponse]  # type: ignore[assignment]
     """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
+    GetAnalysis: _aio.UnaryUnaryMultiCallable[_games_pb2.GetAnalysisRequest, _games_pb2.GetAnalysisResponse]  # type: ignore[assignment]
+    """The values of a game's positions, its mistakes and the accuracy of both sides. The first call for a game starts the
+    analysis, so call again until the state is not PENDING.
+    """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     """Returns games."""
@@ -78,5 +86,15 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_games_pb2.ListPuzzlesResponse, _abc.Awaitable[_games_pb2.ListPuzzlesResponse]]:
         """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
+
+    @_abc_1.abstractmethod
+    def GetAnalysis(
+        self,
+        request: _games_pb2.GetAnalysisRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_games_pb2.GetAnalysisResponse, _abc.Awaitable[_games_pb2.GetAnalysisResponse]]:
+        """The values of a game's positions, its mistakes and the accuracy of both sides. The first call for a game starts the
+        analysis, so call again until the state is not PENDING.
+        """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -230,6 +230,7 @@ class Tournament(_message.Message):
     SEED_GIVEN_FIELD_NUMBER: _builtins.int
     LIVE_SCORES_FIELD_NUMBER: _builtins.int
     KEEP_SCORES_FIELD_NUMBER: _builtins.int
+    LIVE_ANALYSIS_FIELD_NUMBER: _builtins.int
     OWN_RATED_FIELD_NUMBER: _builtins.int
     ABSENCE_LIMIT_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
@@ -304,6 +305,10 @@ class Tournament(_message.Message):
     """
     keep_scores: _builtins.bool
     """Whether the scores, the reports of searches and the comments that bots send are stored with the games."""
+    live_analysis: _builtins.bool
+    """Whether games can be analysed before the tournament is over. Unset: only after its end, because bots could use an
+    analysis in their later games.
+    """
     own_rated: _builtins.bool
     """Output only. Whether games between bots of one owner are rated."""
     rated: _builtins.bool
@@ -452,6 +457,7 @@ class Tournament(_message.Message):
         seed_given: _builtins.bool = ...,
         live_scores: _builtins.bool = ...,
         keep_scores: _builtins.bool = ...,
+        live_analysis: _builtins.bool = ...,
         own_rated: _builtins.bool = ...,
         absence_limit: _duration_pb2.Duration | None = ...,
         rated: _builtins.bool | None = ...,
@@ -496,7 +502,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

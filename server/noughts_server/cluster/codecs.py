@@ -9,9 +9,11 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.runtime.analyses import REQUESTED, AnalysisRequest
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED
+from noughts_server.store.games.analyses import GameToAnalyse
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
 
@@ -164,6 +166,33 @@ def _decode_report(data: bytes) -> CommitReport:
     return report
 
 
+def _encode_request(request: AnalysisRequest) -> Iterator[bytes]:
+    game = request.game
+    message = pb.AnalysisRequested(
+        caller=request.caller,
+        tournament=game.tournament_id,
+        ordinal=game.ordinal,
+        variant=game.variant,
+        moves=game.moves,
+        first_chosen=game.first_chosen,
+        counts=game.counts,
+    )
+    yield message.SerializeToString()
+
+
+def _decode_request(data: bytes) -> AnalysisRequest:
+    message = pb.AnalysisRequested.FromString(data)
+    game = GameToAnalyse(
+        tournament_id=message.tournament,
+        ordinal=message.ordinal,
+        variant=message.variant,
+        moves=tuple(message.moves),
+        first_chosen=message.first_chosen,
+        counts=message.counts,
+    )
+    return AnalysisRequest(message.caller, game)
+
+
 _TOURNAMENT = Codec(
     lambda tournament: iter((pb.TournamentChanged(tournament=tournament).SerializeToString(),)),
     lambda data: pb.TournamentChanged.FromString(data).tournament,
@@ -179,4 +208,5 @@ _CODECS = {
     CONCEDED: _TOURNAMENT,
     PLAYED: Codec(_encode_played, _decode_played),
     COMMITTED: Codec(_encode_report, _decode_report),
+    REQUESTED: Codec(_encode_request, _decode_request),
 }

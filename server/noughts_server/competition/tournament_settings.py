@@ -59,6 +59,8 @@ class TournamentSettings:
     """Whether spectators of games with clocks see the bots' scores during the game; otherwise only after its end."""
     keep_scores: bool = field(default=False, metadata=_option())
     """Whether the scores and comments that bots report are stored with the games; always with `resign` or `draw`."""
+    live_analysis: bool = field(default=False, metadata=_option())
+    """Whether games can be analysed before the tournament is over. Bots could use the analysis in later games."""
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
     """An entry is withdrawn after this many games lost through its own fault; 0 means never."""
     stop_when_decided: bool = field(default=False, metadata=_option())
@@ -144,6 +146,7 @@ class TournamentSettings:
             "margin_ms": self.margin_ms,
             "live_scores": self.live_scores,
             "keep_scores": self.keep_scores,
+            "live_analysis": self.live_analysis,
             "forfeit_after": self.forfeit_after,
             "stop_when_decided": self.stop_when_decided,
             "sprt": self.sprt,

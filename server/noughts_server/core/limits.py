@@ -85,6 +85,10 @@ class Limits:
     """Tournaments, tests and challenges of one owner whose openings are being checked, or wait for that."""
     batch_ratings: int = 8
     """Batch ratings for one owner or address that are being computed, or wait for that."""
+    analyses: int = 8
+    """Games that wait for their analysis for one owner or address. A visitor of a website counts as an address."""
+    all_analyses: int = 256
+    """The same for all."""
     submissions: int = 30
     """Bots that one owner submits within an hour, including refused ones."""
     owner_uploads: int = 2

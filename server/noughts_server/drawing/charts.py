@@ -1,6 +1,6 @@
 """Charts as SVG: lines and dots over axes with round numbers. `charts.css` has the colours of reports and files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
@@ -186,6 +186,44 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
     chart.line(points)
     return _drawn(chart, points, f"LLR after each pair of games, up to {ratios[-1]:.2f} after {last:,}.")
+
+
+def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int], plies: int) -> DrawnChart | None:
+    """Return the course of a game's value for the first player; None for fewer than two known values.
+
+    A win that is near is at the edge, and a distant one half as far from the middle.
+
+    Args:
+        values: the number of moves before each known value, 1, 0 or -1, and the plies to the end of the game.
+        mistakes: the plies of the values that mistakes left.
+        plies: the number of moves of the game.
+    """
+    if len(values) < 2:
+        return None
+    farthest = max(1, *(distance for _, _, distance in values))
+    points = [(float(ply), value * (1 - distance / farthest / 2)) for ply, value, distance in values]
+    chart = Chart(PAGE, across=(0, plies), up=(-1.1, 1.1))
+    chart.rules([Tick(1, "1-0"), Tick(0, "draw"), Tick(-1, "0-1")])
+    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, plies) if value == round(value))
+    for stretch in _stretches(points):
+        chart.line(stretch)
+    marked = [point for point in points if point[0] in mistakes]
+    chart.dots(marked, "mistake", 4)
+    counts = [sum(value == each for _, value, _ in values) for each in (1, 0, -1)]
+    words = "Known values for the first player: won in {}, drawn in {}, lost in {} positions".format(*counts)
+    return _drawn(chart, points, f"{words}; {len(marked)} mistakes.")
+
+
+def _stretches(points: Sequence[Point]) -> Iterator[Sequence[Point]]:
+    """Yield the parts of a line without gaps. A single point is a line of length 0."""
+    stretch: list[Point] = []
+    for point in points:
+        if stretch and point[0] != stretch[-1][0] + 1:
+            yield stretch if len(stretch) > 1 else [*stretch, *stretch]
+            stretch = []
+        stretch.append(point)
+    if stretch:
+        yield stretch if len(stretch) > 1 else [*stretch, *stretch]
 
 
 def charts_css() -> str:

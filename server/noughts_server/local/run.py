@@ -84,6 +84,7 @@ async def play_locally(
             reflection=False,
             explorer=False,
             puzzle_search=False,
+            analysis=False,
             resumes_play=False,
             limits=LOCAL_LIMITS,
         )

@@ -1,29 +1,27 @@
 """Explains a game: finds the moves that changed the result with best play, as a document and as sentences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noughts_bots.reference.analysis import Analyst, Turn
+from noughts_bots.reference.analysis import Turn
 from noughts_bots.reference.exact import Verdict
 from noughts_referee.rules import Variant, cell_name
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.records.replay import record_errors
+from noughts_server.tables.game_analysis import judged
 from noughts_server.tables.recorded_game import RecordedGame
 
 VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
 """Results for the side to move, in words."""
-_EFFORT = 500_000
-_NODES = 10_000
-"""Limits of the searches; see `Analyst`."""
 
 
 class JudgedGame(NamedTuple):
     """The values of a game's positions, and its turning points."""
 
     variant: Variant
-    verdicts: dict[int, Verdict]
+    verdicts: Mapping[int, Verdict]
     """The known values, by ply."""
-    turns: list[Turn]
+    turns: Sequence[Turn]
     """The moves that made the value worse for their player."""
 
 
@@ -40,9 +38,8 @@ def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, 
     if error := next(iter(record_errors(game)), None):
         raise RecordError(f"a game with an error ({error})", "a game that follows the rules")
     variant = variant_of(game.variant)
-    analyst = Analyst(variant, effort=_EFFORT, nodes=_NODES)
-    verdicts = analyst.verdicts(game.moves, game.first_chosen, show)
-    return JudgedGame(variant, verdicts, analyst.turns(game.moves, verdicts))
+    verdicts, turns = judged(variant, game.moves, game.first_chosen, show)
+    return JudgedGame(variant, verdicts, turns)
 
 
 def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> dict[str, Any]:
@@ -51,7 +48,12 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
     Args:
         show: called with the number of judged positions and the number of all positions.
     """
-    variant, verdicts, all_turns = judge(game, show)
+    return explained(game, judge(game, show))
+
+
+def explained(game: RecordedGame, judged_game: JudgedGame) -> dict[str, Any]:
+    """Return the document about a game that was judged."""
+    variant, verdicts, all_turns = judged_game
 
     def names(cells: tuple[int, ...]) -> list[str]:
         return [cell_name(variant, cell) for cell in cells]
@@ -89,6 +91,14 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
     return document
 
 
+def effect(turn: Mapping[str, Any]) -> str:
+    """Return what a move of the document of `explanation` did, e.g. `turned a win into a draw`."""
+    before, after = turn["before"], turn["after"]
+    if turn["exact"]:
+        return f"turned a {before} into a {after}"
+    return "allowed a forced win" if after == "loss" else "missed a forced win"
+
+
 def sentences(document: dict[str, Any]) -> list[str]:
     """Return the document of `explanation` as sentences, one a line."""
     lines = []
@@ -100,11 +110,7 @@ def sentences(document: dict[str, Any]) -> list[str]:
         reason = "all positions have too many free cells to be solved, and no forced win was found."
         return [*lines, f"{beginning}: {reason}"]
     for turn in document["turns"]:
-        before, after = turn["before"], turn["after"]
-        effect = f"turned a {before} into a {after}"
-        if not turn["exact"]:
-            effect = "allowed a forced win" if after == "loss" else "missed a forced win"
-        lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {effect}.")
+        lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {effect(turn)}.")
         if turn["better"]:
             lines.append(f"  Better: {' '.join(turn['better'])}")
         if turn["line"]:

@@ -5,14 +5,17 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from noughts_bots.reference.analysis import Turn
+from noughts_bots.reference.exact import Verdict
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_referee.frame_encoding import read_thought
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Result, Termination, Variant
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
 from noughts_server.convert.times import time_control
 from noughts_server.core.natural_order import natural_key
+from noughts_server.records.explaining import JudgedGame
 from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column, thoughts_by_ply
 from noughts_server.tables.about import About, time_text
 from noughts_server.tables.pairings import MatchRow, matches_won
@@ -50,6 +53,29 @@ def recorded_game(game: games_pb2.Game) -> RecordedGame:
         fault=game.fault,
         more=more,
     )
+
+
+def judged_game(variant: Variant, answer: games_pb2.GetAnalysisResponse) -> JudgedGame:
+    """Return the analysis of a game of this variant as `judge` does, but without the best moves of good positions."""
+    verdicts = {
+        value.ply: Verdict(
+            value.value if value.HasField("value") else None,
+            value.plies if value.HasField("plies") else None,
+            (),
+            exact=value.exact,
+        )
+        for value in answer.values
+    }
+    turns = [
+        Turn(
+            ply=mistake.ply,
+            before=verdicts[mistake.ply]._replace(best=tuple(mistake.better)),
+            after=verdicts[mistake.ply + 1],
+            line=tuple(mistake.line),
+        )
+        for mistake in answer.mistakes
+    ]
+    return JudgedGame(variant, verdicts, turns)
 
 
 def _margins(game: games_pb2.Game) -> dict[str, Any]:

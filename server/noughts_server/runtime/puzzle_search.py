@@ -1,37 +1,34 @@
 """A process that searches games for puzzles: reads them from stdin as JSON, and prints the puzzles.
 
-It has the lowest priority, so that the search does not delay games.
+See `judging_process`.
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from noughts_bots.reference.puzzles import Puzzle, puzzles_in
-from noughts_proto.interpreter import environment, python
+from noughts_proto.interpreter import python
 from noughts_referee.rules import Variant, parse_variant
+from noughts_server.runtime.judging_process import take_lowest_priority
 from noughts_server.store.games.puzzles import GamesToSearch
 
 COMMAND = python("-m", "noughts_server.runtime.puzzle_search")
-ENVIRONMENT = environment()
-_LOWEST_PRIORITY = 19
 
 
-def question(games: GamesToSearch) -> bytes:
+def question(games: GamesToSearch) -> list[Any]:
     """Return what the process reads."""
-    return json.dumps([games.variant, [[game.moves, game.given_plies] for game in games.games]]).encode()
+    return [games.variant, [[game.moves, game.given_plies] for game in games.games]]
 
 
-def answer(printed: bytes) -> list[list[Puzzle]]:
-    """Return the puzzles of each game from what the process has printed. Raises ValueError."""
-    games = json.loads(printed)
-    return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in puzzles] for puzzles in games]
+def puzzles_of(answer: Any) -> list[list[Puzzle]]:
+    """Return the puzzles of each game from what the process has printed. Raises TypeError, ValueError."""
+    return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in puzzles] for puzzles in answer]
 
 
 def main() -> None:
-    if hasattr(os, "nice"):
-        os.nice(_LOWEST_PRIORITY)
+    take_lowest_priority()
     name, games = json.load(sys.stdin)
     variant = parse_variant(name)
     json.dump([_puzzles_in(variant, moves, given_plies) for moves, given_plies in games], sys.stdout)

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from asyncio.subprocess import PIPE
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,8 @@ import structlog
 
 from noughts_bots.reference.puzzles import Puzzle
 from noughts_server.runtime.endless_work import logging_errors
-from noughts_server.runtime.puzzle_search import COMMAND, ENVIRONMENT, answer, question
+from noughts_server.runtime.judging_process import JudgingError, ask_process
+from noughts_server.runtime.puzzle_search import COMMAND, puzzles_of, question
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.puzzles import GamesToSearch, next_unsearched, store_puzzles
 
@@ -26,7 +26,6 @@ _NOTHING_PAUSE_SECONDS = 10.0
 """The pause if there was no game to search, or the step failed."""
 _LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0
 """The times after which the search of a step is ended, and that of a single game."""
-_LONGEST_REASON = 2_000
 
 
 async def finding_puzzles(
@@ -70,8 +69,8 @@ async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:
     """
     seconds = _LONGEST_STEP_SECONDS if len(games.games) > 1 else _LONGEST_GAME_SECONDS
     try:
-        return await _search_in_process(games, seconds)
-    except _SearchError as failure:
+        return puzzles_of(await ask_process(COMMAND, question(games), seconds))
+    except (JudgingError, TypeError, ValueError) as failure:
         if len(games.games) == 1:
             ordinal = games.games[0].ordinal
             logger.error(
@@ -82,30 +81,3 @@ async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:
     for game in games.games:
         puzzles += await _find_puzzles(games._replace(games=[game]))
     return puzzles
-
-
-async def _search_in_process(games: GamesToSearch, seconds: float) -> list[list[Puzzle]]:
-    """Return the puzzles of each game. Raises _SearchError after this time, or if the process fails."""
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, env=ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-    )
-    try:
-        async with asyncio.timeout(seconds):
-            printed, problem = await process.communicate(question(games))
-        if process.returncode == 0:
-            return answer(printed)
-    except TimeoutError:
-        raise _SearchError(f"it took more than {seconds:.0f} s") from None
-    except ValueError as error:
-        raise _SearchError(f"the process printed no puzzles: {error}") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode is not None and process.returncode < 0:
-        raise _SearchError(f"signal {-process.returncode} ended the process")
-    raise _SearchError(problem.decode(errors="replace")[-_LONGEST_REASON:])
-
-
-class _SearchError(Exception):
-    """The process of a search has failed; the text is the reason."""

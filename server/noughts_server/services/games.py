@@ -8,17 +8,21 @@ from typing import TypeVar
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import Result, Termination
+from noughts_server.convert.analyses import analysis_message
 from noughts_server.convert.games import game_message, puzzle_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_id, game_id, tournament_id
+from noughts_server.runtime.analyses import Analyses
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page
+from noughts_server.store.games.analyses import RequestedAnalysis, requested_analysis
 from noughts_server.store.games.bot_games import list_bot_games
 from noughts_server.store.games.games import GameFilter, StoredGame, get_game, list_games
 from noughts_server.store.games.notes import notes_of
 from noughts_server.store.games.puzzles import count_puzzles, count_unsearched, list_puzzles
+from noughts_server.tables.game_analysis import read_analysis
 
 Kind = TypeVar("Kind", Result, Termination)
 
@@ -29,8 +33,10 @@ _COUNTS_SECONDS = 10.0
 class GameServicer(games_pb2_grpc.GameServiceServicer):
     """Reads games."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, analyses: Analyses | None) -> None:
+        """`analyses` analyses games on request; None if the operator turned that off."""
         self._store = store
+        self._analyses = analyses
         self._puzzle_counts: list[tuple[str, int, int]] = []
         self._next_count = 0.0
         """The time of `time.monotonic` from which `_puzzle_counts` is too old."""
@@ -94,6 +100,28 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
             self._puzzle_counts = count_puzzles(connection)
             self._next_count = time.monotonic() + _COUNTS_SECONDS
         return self._puzzle_counts
+
+    @open_to(Access.ANYONE)
+    async def GetAnalysis(self, request: pb.GetAnalysisRequest, context: Context) -> pb.GetAnalysisResponse:
+        slug, number = game_id("name", request.name)
+
+        def read(connection: Connection) -> tuple[RequestedAnalysis, pb.GetAnalysisResponse | None]:
+            requested = requested_analysis(connection, slug, number)
+            document = requested.document
+            return requested, None if document is None else analysis_message(read_analysis(document))
+
+        requested, answer = await answer_in_turn(self._store, read)
+        if answer is not None:
+            return answer
+        reason = requested.refusal
+        if not reason and self._analyses is None:
+            reason = "the server analyses no games (`noughts serve --no-analysis`)"
+        if requested.game is None or self._analyses is None:
+            return pb.GetAnalysisResponse(state=pb.ANALYSIS_STATE_UNAVAILABLE, reason=reason)
+        if request.stored_only:
+            return pb.GetAnalysisResponse()
+        self._analyses.request(VISITOR.get().payer, requested.game)
+        return pb.GetAnalysisResponse(state=pb.ANALYSIS_STATE_PENDING)
 
 
 def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:

@@ -45,6 +45,7 @@ def read_settings(row: Row[Any]) -> TournamentSettings:
         margin_ms=options.get("margin_ms", 0),
         live_scores=options.get("live_scores", False),
         keep_scores=options.get("keep_scores", False),
+        live_analysis=options.get("live_analysis", False),
         forfeit_after=options.get("forfeit_after", 0),
         stop_when_decided=options.get("stop_when_decided", False),
         sprt=options.get("sprt", ""),

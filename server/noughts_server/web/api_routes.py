@@ -144,6 +144,15 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         summary="A game that is over, with its moves and their times.",
         names={"name": "tournaments/{tournament}/games/{number}"},
     ),
+    ApiRoute(
+        "/tournaments/{tournament}/games/{number:int}/analysis",
+        lambda server: server.games.GetAnalysis,
+        games_pb2.GetAnalysisRequest,
+        games_pb2.GetAnalysisResponse,
+        summary="The values of a game's positions, its mistakes and the accuracy of both sides.",
+        names={"name": "tournaments/{tournament}/games/{number}"},
+        rows="mistakes",
+    ),
     TESTS,
     ApiRoute(
         "/tests/{test}",

@@ -38,6 +38,7 @@ SETTINGS = TournamentSettings(
     fuel=9,
     margin_ms=10,
     live_scores=True,
+    live_analysis=True,
     keep_scores=True,
     forfeit_after=11,
     stop_when_decided=True,

@@ -93,6 +93,10 @@ class ServeOptions:
             "--puzzle-search/--no-puzzle-search", help="Search games for puzzles, in a process of the lowest priority"
         ),
     ] = True
+    analysis: Annotated[
+        bool,
+        Option("--analysis/--no-analysis", help="Analyse games on request, in a process of the lowest priority"),
+    ] = True
     private_webhooks: Annotated[
         bool, Option("--allow-private-webhooks", help="Webhooks on this machine, in its local networks and at any port")
     ] = False
@@ -183,6 +187,7 @@ def run_server(
         limits=read_limits(options.limit),
         explorer=options.explorer,
         puzzle_search=options.puzzle_search,
+        analysis=options.analysis,
         private_webhooks=options.private_webhooks,
         proxies=read_proxies(options.proxy),
     )

@@ -288,6 +288,7 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
         "margin_ms": tournament.margin_ms,
         "live_scores": tournament.live_scores,
         "keep_scores": tournament.keep_scores,
+        "live_analysis": tournament.live_analysis,
         "forfeit_after": tournament.forfeit_after,
         "stop_when_decided": tournament.stop_when_decided,
         "sprt": tournament.sprt,

@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0034"
+REVISION = "0035"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -600,6 +600,16 @@ puzzles = Table(
     Column("exact", Boolean, nullable=False),
     Index("ix_puzzles_order", "variant", "moves", "position", "tournament_id"),
     Index("ix_puzzles_tournament", "tournament_id"),
+    sqlite_with_rowid=False,
+)
+
+# Analyses of games, one document each; see `store.games.analyses`.
+analyses = Table(
+    "analyses",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("document", JSON, nullable=False),
     sqlite_with_rowid=False,
 )
 

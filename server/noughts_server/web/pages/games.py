@@ -8,6 +8,7 @@ from noughts_server.drawing.board_svg import board_svg, picture
 from noughts_server.web.board_png import board_png, png_source
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import LARGEST_NUMBER, whole_number
+from noughts_server.web.game_analysis import analysis_of
 from noughts_server.web.known_game import known_game, tournaments_of
 from noughts_server.web.pages.website import Website
 from noughts_server.web.signin import visitor_of
@@ -22,7 +23,20 @@ _A_DAY = "public, max-age=86400"
 
 
 async def game_page(website: Website, request: Request) -> Response:
-    return await website.views.page(request, "games/game.html.jinja", **await _game_with_players(website, request))
+    values = await _game_with_players(website, request)
+    start = request.query_params.get("analysis") == "true"
+    analysis = await analysis_of(website.upstream, values["game"], start=start)
+    return await website.views.page(request, "games/game.html.jinja", **values, analysis=analysis)
+
+
+async def game_analysis(website: Website, request: Request) -> Response:
+    """Return the analysis of a game for the script of its page, and have the server analyse the game."""
+    values = await _game_of(website, request)
+    analysis = await analysis_of(website.upstream, values["game"], start=True)
+    headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
+    return await website.views.page(
+        request, "games/analysis.html.jinja", headers=headers, game=values["game"], analysis=analysis
+    )
 
 
 async def embedded_game(website: Website, request: Request) -> Response:

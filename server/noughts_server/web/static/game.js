@@ -1,4 +1,5 @@
 // The page of a game: its board at any ply, its moves, clocks and scores. It follows a live game.
+import { analyse, marks } from "./analysis.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
@@ -101,6 +102,7 @@ function showLive() {
 // Each move is a link to its position. Its bar is proportional to its thinking time.
 function showMoves() {
   const list = by("moves");
+  const mistakes = marks();
   const slowest = Math.max(1, ...game.times_us);
   while (list.children.length > game.moves.length) list.lastChild.remove();
   for (let at = list.children.length; at < game.moves.length; at++) {
@@ -112,7 +114,7 @@ function showMoves() {
   }
   [...list.children].forEach((item, at) => {
     const link = item.firstChild;
-    const name = cell(game.moves[at]);
+    const name = `${cell(game.moves[at])}${mistakes[at] ?? ""}`;
     if (link.dataset.move !== name) {
       const bar = document.createElement("i");
       const time = game.times_us[at];
@@ -232,7 +234,8 @@ for (const id of ["speed", "numbers"]) {
   });
 }
 onPointed(
-  (at) => board && game.thoughts[at]?.pv.length && showLine(board.svg, game, at),
+  () => game,
+  (at, line) => board && showLine(board.svg, game, at, line),
   () => show(),
 );
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
@@ -269,6 +272,7 @@ for (const id of ["speed", "numbers"]) {
 if (kept("sound") === "true") press("sound", true);
 
 show();
+analyse(game.name, show);
 if (game.state !== "ended") {
   const ticking = setInterval(() => showStrips(game, ply, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {

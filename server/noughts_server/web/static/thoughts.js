@@ -57,21 +57,24 @@ export function showThoughts(game, ply, cell) {
   note.textContent = comment && remark(comment);
 }
 
-// Shows the line of the thought at a ply on the board: its moves are numbered and pale.
-export function showLine(svg, game, at) {
-  const { pv } = game.thoughts[at];
-  const moves = [...game.moves.slice(0, at), ...pv];
-  draw(svg, { ...game, moves, winning_cells: [] }, moves.length, pv.length);
-  for (const stone of [...svg.querySelectorAll(".played > *")].slice(-pv.length)) stone.classList.add("expected");
+// Shows moves after a ply on the board: they are numbered and pale.
+export function showLine(svg, game, at, line) {
+  const moves = [...game.moves.slice(0, at), ...line];
+  draw(svg, { ...game, moves, winning_cells: [] }, moves.length, line.length);
+  for (const stone of [...svg.querySelectorAll(".played > *")].slice(-line.length)) stone.classList.add("expected");
 }
 
-// Calls `show` with the ply of the thought that the visitor points at or has focused, and `hide` after it.
-export function onPointed(show, hide) {
-  const lineOf = (event) => event.target.closest?.("[data-line]")?.dataset.line;
+// Calls `show` with the ply that a line begins at and its moves if the visitor points at it or has focused it, and `hide`
+// after it. A line without moves of its own is that of the thought at its ply.
+export function onPointed(game, show, hide) {
+  const lineOf = (event) => event.target.closest?.("[data-line]")?.dataset;
   for (const begin of ["mouseover", "focusin"])
     addEventListener(begin, (event) => {
-      const at = lineOf(event);
-      if (at !== undefined) show(Number(at));
+      const data = lineOf(event);
+      if (!data) return;
+      const at = Number(data.line);
+      const line = data.cells?.split(" ").map(Number) ?? game().thoughts[at]?.pv ?? [];
+      if (line.length) show(at, line);
     });
   for (const end of ["mouseout", "focusout"])
     addEventListener(end, (event) => {

@@ -53,6 +53,9 @@ class CreateOptions(FormatOptions):
     keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores and comments with the games")] = (
         False
     )
+    live_analysis: Annotated[
+        bool, Option("--live-analysis", help="Analyse games before the end of the tournament; bots could use it")
+    ] = False
     priority: PriorityOption = 0
     throughput: ThroughputOption = 0
 
@@ -108,6 +111,7 @@ def create(
         own_times,
         live_scores=options.live_scores,
         keep_scores=options.keep_scores,
+        live_analysis=options.live_analysis,
         priority=options.priority,
         throughput=options.throughput,
         margin_ms=read_tournament_margin(options.margin),

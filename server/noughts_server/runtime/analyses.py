@@ -1,0 +1,171 @@
+"""Analyses of games that clients ask for: one at a time, in a process of the lowest priority.
+
+Callers take turns, so that one caller with many games does not delay the others. Only the leading server of a cluster
+analyses; the other servers pass requests on to it. The queue is in memory: clients ask again until there is an answer.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+import structlog
+
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import Limits
+from noughts_server.runtime.analysis_process import COMMAND, question
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import logging_errors
+from noughts_server.runtime.judging_process import JudgingError, ask_process
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.analyses import GameToAnalyse, store_analysis, store_failure
+from noughts_server.tables.game_analysis import read_analysis
+
+logger = structlog.get_logger("noughts.analyses")
+
+REQUESTED = "analysis_requested"
+"""Subject of the bus with `AnalysisRequest`."""
+_PLAYING_RATIO = 19
+"""The pause after an analysis, as a multiple of its time, while games run."""
+_LONGEST_PAUSE_SECONDS = 60.0
+LONGEST_SECONDS = 180.0
+"""The time after which the process of an analysis is ended."""
+_ATTEMPTS = 2
+_RETRY_SECONDS = 10.0
+_LONGEST_REASON = 200
+
+
+class AnalysisRequest(NamedTuple):
+    """A caller's request for the analysis of a game."""
+
+    caller: str
+    game: GameToAnalyse
+
+
+class AnalysisQueue:
+    """The games that wait for their analysis, at most once each. The callers take turns."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._waiting: OrderedDict[str, OrderedDict[tuple[int, int], GameToAnalyse]] = OrderedDict()
+        """The games by caller and key. The first caller has the next turn."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def __contains__(self, game: GameToAnalyse) -> bool:
+        return any(_key(game) in games for games in self._waiting.values())
+
+    def add(self, request: AnalysisRequest) -> None:
+        """Add a game, unless it is waiting already. Raises LimitReached."""
+        caller, game = request
+        if game in self:
+            return
+        games = self._waiting.get(caller, OrderedDict())
+        self._limits.check(
+            "analyses", f"games that wait for their analysis for {caller}", len(games), retry_seconds=_RETRY_SECONDS
+        )
+        self._limits.check(
+            "all_analyses", "games that wait for their analysis", len(self), retry_seconds=_RETRY_SECONDS
+        )
+        games[_key(game)] = game
+        self._waiting[caller] = games
+
+    def take(self) -> GameToAnalyse | None:
+        """Remove and return the next game; None if none waits. Its caller gets the next turn after all others."""
+        if not self._waiting:
+            return None
+        caller, games = self._waiting.popitem(last=False)
+        _, game = games.popitem(last=False)
+        if games:
+            self._waiting[caller] = games
+        return game
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+
+class Analyses:
+    """Analyses games on request. `run` does the work."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        *,
+        games_in_flight: Callable[[], int],
+        leads: Callable[[], bool],
+        limits: Limits,
+        longest_seconds: float = LONGEST_SECONDS,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._games_in_flight = games_in_flight
+        self._leads = leads
+        self._queue = AnalysisQueue(limits)
+        self._longest_seconds = longest_seconds
+        self._requested = asyncio.Event()
+        self._current: GameToAnalyse | None = None
+
+    def request(self, caller: str, game: GameToAnalyse) -> None:
+        """Have a game analysed, unless it is waiting for that already. Raises LimitReached."""
+        request = AnalysisRequest(caller, game)
+        if self._leads():
+            self._add(request)
+        else:
+            self._bus.publish(REQUESTED, request)
+
+    def _add(self, request: AnalysisRequest) -> None:
+        if request.game != self._current:
+            self._queue.add(request)
+            self._requested.set()
+
+    def _hear(self, request: AnalysisRequest) -> None:
+        """Add the request of another server."""
+        if self._leads():
+            with suppress(LimitReached):  # the caller asks again
+                self._add(request)
+
+    async def run(self) -> None:
+        """Analyse games until cancelled."""
+        with listening(self._bus, REQUESTED, self._hear):
+            while True:
+                await self._requested.wait()
+                if not self._leads():
+                    self._queue.clear()
+                self._current = self._queue.take()
+                if self._current is None:
+                    self._requested.clear()
+                    continue
+                began = time.monotonic()
+                with logging_errors(logger, "analysis_failed"):
+                    await self._analyse(self._current)
+                self._current = None
+                if self._games_in_flight():
+                    pause = _PLAYING_RATIO * (time.monotonic() - began)
+                    await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
+
+    async def _analyse(self, game: GameToAnalyse) -> None:
+        """Analyse a game and store the result, or why there is none."""
+        reason = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                document = await ask_process(COMMAND, question(game), self._longest_seconds)
+                read_analysis(document)
+            except JudgingError as failure:
+                reason = str(failure)
+            except (KeyError, TypeError, ValueError) as error:
+                reason = f"the process printed no analysis: {error!r}"
+            else:
+                await self._store.write(partial(store_analysis, game=game, document=document))
+                return
+        lines = reason.strip().splitlines() or ["the process failed"]
+        logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=reason)
+        await self._store.write(partial(store_failure, game=game, reason=lines[-1][:_LONGEST_REASON]))
+
+
+def _key(game: GameToAnalyse) -> tuple[int, int]:
+    return game.tournament_id, game.ordinal

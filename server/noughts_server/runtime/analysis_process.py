@@ -1,0 +1,28 @@
+"""The process that analyses a game. It prints the document of the analysis."""
+
+import json
+import sys
+from typing import Any
+
+from noughts_proto.interpreter import python
+from noughts_referee.rules import parse_variant
+from noughts_server.runtime.judging_process import take_lowest_priority
+from noughts_server.store.games.analyses import GameToAnalyse
+from noughts_server.tables.game_analysis import analysed
+
+COMMAND = python("-m", "noughts_server.runtime.analysis_process")
+
+
+def question(game: GameToAnalyse) -> list[Any]:
+    """Return what the process reads."""
+    return [game.variant, game.moves, game.first_chosen, game.counts]
+
+
+def main() -> None:
+    take_lowest_priority()
+    name, moves, first, counts = json.load(sys.stdin)
+    json.dump(analysed(parse_variant(name), moves, first, counts=counts).document(), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""A process of the lowest priority that judges games: it reads a question from stdin as JSON and prints the answer."""
+
+import asyncio
+import json
+import os
+from asyncio.subprocess import PIPE
+from collections.abc import Sequence
+from typing import Any
+
+from noughts_proto.interpreter import environment
+
+_ENVIRONMENT = environment()
+_LOWEST_PRIORITY = 19
+_LONGEST_REASON = 2_000
+
+
+class JudgingError(Exception):
+    """The process has failed; the text is the reason."""
+
+
+async def ask_process(command: Sequence[str], question: object, seconds: float) -> Any:
+    """Return the answer of a new process. Raises JudgingError after this time, or if the process fails."""
+    process = await asyncio.create_subprocess_exec(
+        *command, env=_ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            printed, problem = await process.communicate(json.dumps(question).encode())
+        if process.returncode == 0:
+            return json.loads(printed)
+    except TimeoutError:
+        raise JudgingError(f"it took more than {seconds:.0f} s") from None
+    except ValueError as error:
+        raise JudgingError(f"the process printed no answer: {error}") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode is not None and process.returncode < 0:
+        raise JudgingError(f"signal {-process.returncode} ended the process")
+    raise JudgingError(problem.decode(errors="replace")[-_LONGEST_REASON:])
+
+
+def take_lowest_priority() -> None:
+    """Give this process the lowest priority, so that it does not delay games."""
+    if hasattr(os, "nice"):
+        os.nice(_LOWEST_PRIORITY)

@@ -1,0 +1,67 @@
+"""The analysis of a game as pages show it."""
+
+from typing import Any
+
+from noughts_proto.v1 import games_pb2
+from noughts_referee.rules import parse_variant
+from noughts_server.drawing.charts import DrawnChart, value_line
+from noughts_server.records.explaining import JudgedGame, effect, explained, sentences
+from noughts_server.records.server_games import judged_game
+from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.web.documents import Document, document
+from noughts_server.web.upstream import Failure, Upstream
+
+_BUSY = 429
+
+
+async def analysis_of(upstream: Upstream, game: Document, *, start: bool) -> Document | None:
+    """Return the analysis of a finished game for its page; None for a live game. Raises Failure.
+
+    If there is none, `start` has the server analyse the game.
+    """
+    if game["state"] != "ended" or game["board"] is None:
+        return None
+    request = games_pb2.GetAnalysisRequest(name=game["name"], stored_only=not start)
+    try:
+        answer = await upstream.call(upstream.games.GetAnalysis, request)
+    except Failure as failure:
+        if failure.status == _BUSY:
+            return {"state": "busy"}
+        return {"state": "unavailable", "reason": failure.message}
+    if answer.state != games_pb2.ANALYSIS_STATE_DONE:
+        return {"state": document(answer)["state"], "reason": answer.reason}
+    return _shown(game, answer)
+
+
+def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
+    judged = judged_game(parse_variant(game["variant"]), answer)
+    record = RecordedGame(
+        variant=game["variant"],
+        first=game["first"],
+        second=game["second"],
+        result=game["result"],
+        moves=tuple(game["moves"]),
+        termination=game["termination"],
+        fault=game["fault"],
+    )
+    explanation = explained(record, judged)
+    return {
+        "state": "done",
+        "chart": _chart(judged, len(record.moves)),
+        "sentences": sentences({**explanation, "turns": []}) if not explanation["turns"] else [],
+        "sides": [(record.first, document(answer.first)), (record.second, document(answer.second))],
+        "mistakes": [
+            {**document(mistake), "effect": effect(turn), "bot": turn["bot"], "side": turn["side"]}
+            for mistake, turn in zip(answer.mistakes, explanation["turns"], strict=True)
+        ],
+        "marks": {mistake.ply: mistake.mark for mistake in answer.mistakes},
+    }
+
+
+def _chart(judged: JudgedGame, plies: int) -> DrawnChart | None:
+    values: list[Any] = [
+        (ply, verdict.result * (-1 if ply % 2 else 1), verdict.plies or 0)
+        for ply, verdict in judged.verdicts.items()
+        if verdict.result is not None
+    ]
+    return value_line(values, {turn.ply + 1 for turn in judged.turns}, plies)

@@ -1,0 +1,201 @@
+"""Analyses equal enumeration, are computed once, in turns and within limits, and a failed one is not tried for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_proto.interpreter import python
+from noughts_referee.rules import Variant, parse_variant
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import Limits
+from noughts_server.runtime import analyses as analyses_module
+from noughts_server.runtime.analyses import Analyses, AnalysisQueue, AnalysisRequest
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.judging_process import ask_process
+from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis
+from noughts_server.tables.game_analysis import GameAnalysis, analysed, mark_of, read_analysis
+from tests.support.arena import Arena, open_arena
+from tests.support.databases import POSTGRESQL, databases_of
+from tests.support.random_games import random_moves, store_random_games
+
+pytestmark = pytest.mark.processes
+
+
+@cache
+def value(variant: Variant, own: int, other: int) -> tuple[int, int]:
+    """By enumeration: the result for the side to move, and the plies to the end if both sides play best."""
+    values = [value_after(variant, own, other, cell) for cell in variant.free_cells(own | other)]
+    best = max(result for result, _ in values)
+    lengths = [plies for result, plies in values if result == best]
+    return best, max(lengths) if best < 0 else min(lengths)
+
+
+def value_after(variant: Variant, own: int, other: int, cell: int) -> tuple[int, int]:
+    """Return the result of a move for its player, and the plies to the end, the move included."""
+    placed = own | 1 << cell
+    if (outcome := variant.outcome(placed, other, cell, 0)) is not None:
+        return int(outcome.winner is not None), 1
+    result, plies = value(variant, other, placed)
+    return -result, plies + 1
+
+
+def check(analysis: GameAnalysis, variant: Variant, moves: list[int]) -> None:
+    """Compare the analysis of a whole game with enumeration."""
+    sides = [0, 0]
+    decisions, blunders, mistakes = [0, 0], [0, 0], []
+    for ply, move in enumerate(moves):
+        own, other = sides[ply % 2], sides[1 - ply % 2]
+        before, plies = value(variant, own, other)
+        verdict = analysis.verdicts[ply]
+        assert (verdict.result, verdict.exact) == (before, True)
+        assert verdict.plies == plies or not before
+        results = {cell: value_after(variant, own, other, cell)[0] for cell in variant.free_cells(own | other)}
+        if before >= 0 and min(results.values()) < before:
+            decisions[ply % 2] += 1
+            blunders[ply % 2] += results[move] < before
+        if results[move] < before:
+            mistakes.append((ply, "??" if before - results[move] == 2 else "?"))
+            (turn,) = (turn for turn in analysis.turns if turn.ply == ply)
+            assert turn.before.best
+            assert {results[cell] for cell in turn.before.best} == {before}
+        sides[ply % 2] |= 1 << move
+    assert [(turn.ply, mark_of(turn)) for turn in analysis.turns] == mistakes
+    assert [(side.decisions, side.blunders) for side in analysis.accuracies] == [*zip(decisions, blunders, strict=True)]
+
+
+async def requested(arena: Arena, ordinal: int, slug: str = "cup") -> RequestedAnalysis:
+    return await arena.store.read(partial(requested_analysis, slug=slug, ordinal=ordinal))
+
+
+@asynccontextmanager
+async def analysing(arena: Arena, *, seconds: float = 60.0, limits: Limits | None = None) -> AsyncIterator[Analyses]:
+    """Analyse games inside the block."""
+    analyses = Analyses(
+        arena.store,
+        MemoryBus(),
+        games_in_flight=lambda: 0,
+        leads=lambda: True,
+        limits=limits or Limits(),
+        longest_seconds=seconds,
+    )
+    async with running(analyses.run()):
+        yield analyses
+
+
+async def analysis_of(arena: Arena, analyses: Analyses, ordinal: int) -> RequestedAnalysis:
+    """Request the analysis until there is one, or a refusal."""
+    while True:
+        answer = await requested(arena, ordinal)
+        if answer.document is not None or answer.game is None:
+            return answer
+        analyses.request("ada", answer.game)
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("name, games", [("tictactoe", 150), ("mnk:4,3,3", 60), ("mnk:3,4,4", 20)])
+def test_analysis_equals_enumeration(name: str, games: int) -> None:
+    variant = parse_variant(name)
+    for seed in range(games):
+        moves = random_moves(variant, seed)
+        document = analysed(variant, moves, 0, counts=True).document()
+        check(read_analysis(document), variant, moves)
+
+
+async def check_stored(path: Path) -> None:
+    async with open_arena(path) as arena:
+        moves = await store_random_games(arena, "tictactoe", 2)
+        async with analysing(arena) as analyses:
+            answer = await analysis_of(arena, analyses, 2)
+        assert answer.document is not None
+        check(read_analysis(answer.document), parse_variant("tictactoe"), moves[1])
+        assert arena.rows("SELECT tournament_id, ordinal FROM analyses") == [(1, 2)]
+
+
+async def test_requested_game_alone_is_analysed_and_stored(tmp_path: Path) -> None:
+    await check_stored(tmp_path / "x.sqlite")
+
+
+async def test_analysis_is_stored_on_postgresql(tmp_path: Path) -> None:
+    with databases_of(POSTGRESQL):
+        await check_stored(tmp_path / "x")
+
+
+async def test_only_the_organiser_allows_analysis_of_a_live_tournament(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        for slug, allowed in (("cup", False), ("plate", True)):
+            tournament = await arena.tournament(slug, games_per_pair=4, live_analysis=allowed)
+            await arena.commit((await arena.play(tournament))[:1])
+        assert "the tournament is not over" in (await requested(arena, 1)).refusal
+        assert (await requested(arena, 1, "plate")).refusal == ""
+
+
+def game_number(ordinal: int) -> GameToAnalyse:
+    return GameToAnalyse(1, ordinal, "tictactoe", (), 0, counts=True)
+
+
+def test_callers_take_turns_and_have_limits() -> None:
+    queue = AnalysisQueue(Limits(analyses=3, all_analyses=4))
+    for ordinal in (1, 2, 3, 3):
+        queue.add(AnalysisRequest("ada", game_number(ordinal)))
+    with pytest.raises(LimitReached, match="that wait"):
+        queue.add(AnalysisRequest("ada", game_number(4)))
+    queue.add(AnalysisRequest("bob", game_number(5)))
+    with pytest.raises(LimitReached):
+        queue.add(AnalysisRequest("cleo", game_number(6)))
+    queue.add(AnalysisRequest("cleo", game_number(1)))  # it is waiting already
+    assert [game.ordinal for game in iter(queue.take, None)] == [1, 5, 2, 3]
+
+
+DIES_ONCE = """
+import os, pathlib, signal
+from noughts_server.runtime import analysis_process
+
+marker = pathlib.Path({marker!r})
+if not marker.exists():
+    marker.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+analysis_process.main()
+"""
+
+
+async def test_killed_process_is_replaced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = DIES_ONCE.format(marker=str(tmp_path / "died"))
+    monkeypatch.setattr(analyses_module, "COMMAND", python("-c", program))
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+        async with analysing(arena) as analyses:
+            assert (await analysis_of(arena, analyses, 1)).document is not None
+
+
+@pytest.mark.parametrize(
+    "then, seconds, reason",
+    [
+        ("import time; time.sleep(600)", 1.0, "it took more than 1 s"),
+        ("raise SystemExit('no memory')", 60.0, "no memory"),
+        ("print('{}')", 60.0, "the process printed no analysis"),
+        ("print('{')", 60.0, "the process printed no answer"),
+    ],
+)
+async def test_failed_analysis_is_tried_twice_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str, seconds: float, reason: str
+) -> None:
+    asked = []
+
+    async def counted(*question: Any) -> Any:
+        asked.append(question)
+        return await ask_process(*question)
+
+    monkeypatch.setattr(analyses_module, "ask_process", counted)
+    monkeypatch.setattr(analyses_module, "COMMAND", python("-c", then))
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+        async with analysing(arena, seconds=seconds) as analyses:
+            for _ in range(2):
+                assert reason in (await analysis_of(arena, analyses, 1)).refusal
+    assert len(asked) == 2
