@@ -2,7 +2,7 @@
 
 import random
 
-from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from noughts_referee.rules import Position, Variant, parse_variant
 from noughts_referee.work_units import pack_moves
 from tests.support.arena import Arena
 
@@ -25,8 +25,8 @@ async def store_random_games(arena: Arena, name: str, games: int, *, slug: str =
         moves = random_moves(variant, 1_000 * tournament.id + game.ordinal)
         all_moves.append(moves)
         outcome = Position.after(variant, moves).outcome()
-        result = outcome.result if outcome else Result.DRAW
+        assert outcome is not None
         packed = pack_moves(moves, variant.cells)
-        finished.append(game._replace(result=result, termination=Termination.LINE, moves=packed, times=b""))
+        finished.append(game._replace(result=outcome.result, termination=outcome.termination, moves=packed, times=b""))
     await arena.commit(finished)
     return all_moves

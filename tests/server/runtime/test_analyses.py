@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noughts_proto.interpreter import python
+from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
@@ -21,6 +22,7 @@ from noughts_server.runtime.judging_process import ask_process
 from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis
 from noughts_server.tables.game_analysis import GameAnalysis, analysed, mark_of, read_analysis
 from tests.support.arena import Arena, open_arena
+from tests.support.client import client_of
 from tests.support.databases import POSTGRESQL, databases_of
 from tests.support.random_games import random_moves, store_random_games
 
@@ -133,6 +135,29 @@ async def test_only_the_organiser_allows_analysis_of_a_live_tournament(tmp_path:
             await arena.commit((await arena.play(tournament))[:1])
         assert "the tournament is not over" in (await requested(arena, 1)).refusal
         assert (await requested(arena, 1, "plate")).refusal == ""
+
+
+async def test_server_without_analysis_says_so(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+    async with client_of(tmp_path / "x.sqlite", analysis=False) as client:
+        answer = await client.games.GetAnalysis(pb.GetAnalysisRequest(name="tournaments/cup/games/1"))
+    assert answer.state == pb.ANALYSIS_STATE_UNAVAILABLE
+    assert "--no-analysis" in answer.reason
+
+
+async def test_only_a_request_without_stored_only_starts_an_analysis(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+    async with client_of(tmp_path / "x.sqlite") as client:
+        name = "tournaments/cup/games/1"
+        for _ in range(2):
+            answer = await client.games.GetAnalysis(pb.GetAnalysisRequest(name=name, stored_only=True))
+            assert answer.state == pb.ANALYSIS_STATE_UNSPECIFIED
+        while answer.state != pb.ANALYSIS_STATE_DONE:
+            answer = await client.games.GetAnalysis(pb.GetAnalysisRequest(name=name))
+            await asyncio.sleep(0.05)
+        assert len(answer.values) > 5
 
 
 def game_number(ordinal: int) -> GameToAnalyse:

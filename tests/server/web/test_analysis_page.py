@@ -1,0 +1,103 @@
+"""The analysis on the page of a game, with and without scripts: it says the same as `noughts game explain`."""
+
+import asyncio
+import gzip
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from noughts_referee.rules import parse_variant
+from noughts_server.records.explaining import explanation, sentences
+from noughts_server.tables.recorded_game import RecordedGame
+from tests.support.arena import open_arena
+from tests.support.background import server_in_thread
+from tests.support.browser import chromium, page_in
+from tests.support.processes import eventually
+from tests.support.random_games import random_moves, store_random_games
+from tests.support.site import Site, site_of
+
+pytestmark = pytest.mark.processes
+EVIL = "<b>a&b"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    file = tmp_path_factory.mktemp("analyses") / "games.sqlite"
+    asyncio.run(_store_games(file))
+    with server_in_thread(f"sqlite:///{file}") as address, site_of(address) as running:
+        yield running
+
+
+async def _store_games(file: Path) -> None:
+    async with open_arena(file) as arena:
+        await store_random_games(arena, "tictactoe", 6)
+        await store_random_games(arena, "gomoku", 2, slug="large")
+        live = await arena.tournament("live", games_per_pair=4)
+        await arena.commit((await arena.play(live))[:1])
+        arena.execute(f"UPDATE entries SET label = '{EVIL}' WHERE number = 0")
+
+
+def text_of(markup: str) -> str:
+    """Return the text of HTML, with single spaces."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", markup)).split())
+
+
+def analysed_page(site: Site, game: str) -> str:
+    """Follow the links of the page until it has the analysis, and return its section."""
+    eventually(lambda: 'data-state="done"' in site.get(f"/{game}?analysis=true").text)
+    page = site.get(f"/{game}").text
+    return page[page.index('<section class="analysis"') :]
+
+
+@pytest.mark.parametrize("ordinal", [1, 2])
+def test_page_without_scripts_says_what_the_command_says(site: Site, ordinal: int) -> None:
+    name = f"tournaments/cup/games/{ordinal}"
+    assert f'href="/{name}?analysis=true#analysis"' in site.get(f"/{name}").text
+    section = analysed_page(site, name)
+    document = site.get(f"/api/v1/{name}").document["game"]
+    assert document["moves"] == random_moves(parse_variant("tictactoe"), 1_000 + ordinal)
+    players = document["first"], document["second"]
+    record = RecordedGame("tictactoe", *players, document["result"], tuple(document["moves"]), document["termination"])
+    text, explained = text_of(section), explanation(record)
+    for turn in explained["turns"]:
+        assert f"{turn['ply']}. {turn['move']}?" in text
+        assert f"{turn['bot']} turned a {turn['before']} into a {turn['after']}." in text
+        assert f"Better: {' '.join(turn['better'])}" in text
+        assert f"best: {' '.join(turn['line'])}" in text or not turn["line"]
+    if not explained["turns"]:
+        assert sentences(explained)[0] in text
+    answer = site.get(f"/api/v1/{name}/analysis").document
+    assert [mistake["ply"] + 1 for mistake in answer["mistakes"]] == [turn["ply"] for turn in explained["turns"]]
+    assert EVIL in text
+    assert EVIL not in section
+
+
+def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> None:
+    assert "No analysis: the tournament is not over" in text_of(
+        site.get("/tournaments/live/games/1?analysis=true").text
+    )
+
+
+def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
+    section = analysed_page(site, "tournaments/large/games/1")
+    assert "forced win" in section
+    assert len(gzip.compress(site.get("/tournaments/large/games/1").text.encode())) < 60_000
+
+
+def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
+    with chromium() as browser, page_in(browser, site.address) as page:
+        page.goto("/tournaments/large/games/2")
+        expect(page.locator(".mistakes li").first).to_be_visible()
+        mistakes = page.locator(".mistakes li").count()
+        expect(page.locator("#moves a").filter(has_text="?")).to_have_count(mistakes)
+        better = page.locator(".mistakes .variation").first
+        ply = int(better.get_attribute("data-line") or "")
+        better.hover()
+        expect(page.locator("#board .expected")).to_have_count(1)
+        expect(page.locator("#board .played > *")).to_have_count(ply + 1)
+        page.locator("h1").hover()
+        expect(page.locator("#board .expected")).to_have_count(0)
