@@ -14,7 +14,7 @@ from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Board, Position, Variant, parse_variant
 
 CONNECT4 = parse_variant("connect4")
-SMALL = [(4, 4), (5, 4), (6, 3), (9, 2), (4, 7), (3, 5)]
+SMALL = [(4, 4), (5, 4), (6, 3), pytest.param(9, 2, marks=pytest.mark.at_length), (4, 7), (3, 5)]
 VALUES_OF_FIRST_MOVES = {35: (1, 40), 36: (1, 42), 37: (0, None), 38: (-1, 41)}
 """The result for O after each first move in the columns a to d, and the ply of the game's end. Source: Allis, 1988."""
 
@@ -60,21 +60,22 @@ def test_both_searches_solve_late_positions_of_connect4_alike() -> None:
         assert compiled_solver.solution(position) == python_solver.solution(position), position
 
 
-def test_values_of_the_opening_book_are_those_of_the_search() -> None:
+@pytest.mark.parametrize("count", [10, pytest.param(40, marks=pytest.mark.at_length)])
+def test_values_of_the_opening_book_are_those_of_the_search(count: int) -> None:
     rng = random.Random(12)
     book = installed_book()
     assert book is not None
     stones = ColumnBoard(CONNECT4).stones
     search_solver = solver(CompiledSearch)
     book_positions = 0
-    for _ in range(40):
+    for _ in range(count):
         position = random_position(CONNECT4, 12, rng)
         if bounds := book.bounds(stones(position.own), stones(position.own | position.opponent)):
             book_positions += 1
             verdict = search_solver.solution(position)
             score = (verdict.result or 0) * (31 - (verdict.plies or 0))
             assert bounds == (score, score), position
-    assert book_positions > 10
+    assert book_positions > count // 4
 
 
 @pytest.mark.parametrize("search", [pytest.param(ColumnSearch, marks=pytest.mark.at_length), CompiledSearch])

@@ -88,6 +88,7 @@ def test_every_position_up_to_4x3_is_solved_exactly(variant: Variant) -> None:
         assert solver.solution(position) == recursion.solution(position), position
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.at_length)])
 @pytest.mark.parametrize(
     "variant, free",
     [
@@ -103,9 +104,9 @@ def test_every_position_up_to_4x3_is_solved_exactly(variant: Variant) -> None:
     ],
     ids=lambda value: f"{value.columns}x{value.rows}x{value.layers}" if isinstance(value, Variant) else "",
 )
-def test_late_positions_of_larger_boards_are_solved_exactly(variant: Variant, free: int) -> None:
+def test_late_positions_of_larger_boards_are_solved_exactly(variant: Variant, free: int, count: int) -> None:
     rng = random.Random(35)
-    for number in range(100):
+    for number in range(count):
         position = random_position(variant, variant.cells - free + number % 3, rng)
         assert solve(position) == Recursion(variant).solution(position), position
 

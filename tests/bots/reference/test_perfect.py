@@ -23,20 +23,23 @@ def winner(variant: str, first: Bot, second: Bot, seed: int) -> tuple[int | None
     return outcome.winner, position.ply
 
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.at_length) for seed in (1, 2))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("variant, plies", [("connect4", 41), ("mnk:4,4,3", 5), ("tictactoe3d", 7), ("mnk:5,5,3", 5)])
 @pytest.mark.parametrize("opponent", ["random", "nextstep:depth=2", "perfect"])
-def test_the_first_mover_wins_as_soon_as_it_can(variant: str, plies: int, opponent: str) -> None:
-    for seed in range(3):
-        side, end = winner(variant, Perfect(), make_bot(parse_spec(opponent)), seed)
-        assert side == 0
-        assert end == plies if opponent == "perfect" else end <= plies
+def test_the_first_mover_wins_as_soon_as_it_can(variant: str, plies: int, opponent: str, seed: int) -> None:
+    side, end = winner(variant, Perfect(), make_bot(parse_spec(opponent)), seed)
+    assert side == 0
+    assert end == plies if opponent == "perfect" else end <= plies
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("variant", ["tictactoe", "mnk:4,4,4"])
-def test_a_drawn_game_is_never_lost(variant: str) -> None:
-    for seed in range(2):
-        assert winner(variant, Perfect(), make_bot(parse_spec("random")), seed)[0] != 1
-        assert winner(variant, make_bot(parse_spec("random")), Perfect(), seed)[0] != 0
+def test_a_drawn_game_is_never_lost(variant: str, seed: int) -> None:
+    assert winner(variant, Perfect(), make_bot(parse_spec("random")), seed)[0] != 1
+    assert winner(variant, make_bot(parse_spec("random")), Perfect(), seed)[0] != 0
 
 
 def test_all_best_moves_are_candidates() -> None:

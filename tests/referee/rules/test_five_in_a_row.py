@@ -24,7 +24,7 @@ def variant_of_edge(name: str, edge: int) -> Variant:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("edge, boards", [(15, 1_000), (20, 200)])
+@pytest.mark.parametrize("edge, boards", [(15, 200), pytest.param(15, 1_000, marks=pytest.mark.at_length), (20, 200)])
 def test_renju_forbids_black_the_cells_that_the_definitions_forbid(edge: int, boards: int) -> None:
     variant = variant_of_edge("renju", edge)
     assert variant.forbids is not None

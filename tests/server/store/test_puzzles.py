@@ -94,7 +94,13 @@ def only_wins(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[int, int
 
 
 @pytest.mark.parametrize(
-    "name, games", [("tictactoe", 200), pytest.param("mnk:4,3,3", 150, marks=pytest.mark.long)], ids=str
+    "name, games",
+    [
+        ("tictactoe", 60),
+        pytest.param("tictactoe", 200, marks=pytest.mark.at_length),
+        pytest.param("mnk:4,3,3", 150, marks=pytest.mark.at_length),
+    ],
+    ids=str,
 )
 async def test_search_finds_the_puzzles_of_brute_force(tmp_path: Path, name: str, games: int) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
