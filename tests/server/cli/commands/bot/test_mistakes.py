@@ -60,8 +60,8 @@ def test_each_mistake_has_better_moves_and_is_replayed(noughts: Noughts, env: di
         f"{len(mistakes)} of {len(mistakes)} positions passed."
         in noughts(f"bot check perfect --positions {file}").stdout
     )
-    # Each test starts a process, so pytest replays the mistakes of few games.
-    noughts(f"bot mistakes weak --limit 6 -o {few} --pytest {tests} --spec perfect", env=env)
+    # Each test starts a process, so pytest replays the mistakes of one game.
+    noughts(f"bot mistakes weak --limit 1 -o {few} --pytest {tests} --spec perfect", env=env)
     count = len(few.read_text().splitlines())
     assert count > 0
     replayed = run_pytest(tests)
