@@ -1,10 +1,11 @@
 """The bots' comments on the moves of a game, by ply: limits, and how they are stored (compressed JSON).
 
-The limit of all running games also counts the thoughts of bots."""
+The thoughts of bots have a limit of their own, which comments cannot use up."""
 
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -29,19 +30,48 @@ class CommentLimits(NamedTuple):
     game: int = 64 << 10
     """Limit for one game. Each side can use half of it, so that no bot can use up what its opponent needs."""
     running: int = 64 << 20
-    """Limit for all running games, together with their thoughts."""
+    """Limit for all running games. One bot can use a quarter of it, so that it cannot use up what others need."""
+    running_thoughts: int = 64 << 20
+    """The same limit for the thoughts of bots, in bytes of memory."""
+
+
+_SHARES = 4
+"""One bot can use this part of a limit for all running games."""
+
+
+class Budget:
+    """Bytes that all running games can use together, and the share of them that one bot can use."""
+
+    def __init__(self, limit: int) -> None:
+        self.used = 0
+        self._limit = limit
+        self._used_by: Counter[int] = Counter()
+
+    def left(self, bot: int) -> int:
+        """Return the bytes that this bot can still use."""
+        return max(0, min(self._limit - self.used, self._limit // _SHARES - self._used_by[bot]))
+
+    def take(self, bot: int, size: int) -> None:
+        """Count bytes of a bot, or with a negative size give them back."""
+        self.used += size
+        self._used_by[bot] += size
+        if not self._used_by[bot]:
+            del self._used_by[bot]
 
 
 class CommentKeeper:
-    """Keeps comments and thoughts of running games within the limits, and counts them."""
+    """Keeps comments and thoughts of running games within the limits, and counts them.
+
+    `bots` are the keys of the players of both sides.
+    """
 
     def __init__(self, limits: CommentLimits) -> None:
         self.limits = limits
-        self.running = 0
-        """Bytes of comments and thoughts in all running games."""
+        self.comments = Budget(limits.running)
+        self.thoughts = Budget(limits.running_thoughts)
 
-    def keep(self, comments: dict[int, str], ply: int, text: str) -> None:
-        """Add a comment to those of a running game, shortened if necessary. Only the first of a ply counts."""
+    def keep(self, comments: dict[int, str], ply: int, text: str, bot: int) -> None:
+        """Add a bot's comment to those of a running game, shortened if necessary. Only the first of a ply counts."""
         if ply in comments:
             return
         used = sum(_size(comment) for other, comment in comments.items() if other & 1 == ply & 1)
@@ -49,24 +79,29 @@ class CommentKeeper:
         if left <= 0:
             return
         # One byte remains, so that the side's next comment is stored at least as the mark.
-        most_bytes = min(self.limits.move, left - 1, max(0, self.limits.running - self.running))
-        comment = shortened(text, most_bytes)
+        comment = shortened(text, min(self.limits.move, left - 1, self.comments.left(bot)))
         comments[ply] = comment
-        self.running += _size(comment)
+        self.comments.take(bot, _size(comment))
 
-    def keep_thought(self, thoughts: dict[int, Thought], ply: int, thought: Thought) -> None:
-        """Add a thought to those of a running game. Only the first of a ply counts, and none beyond the limit."""
-        if ply not in thoughts and self.running + thought.size <= self.limits.running:
+    def keep_thought(self, thoughts: dict[int, Thought], ply: int, thought: Thought, bot: int) -> None:
+        """Add a bot's thought to those of a running game. Only the first of a ply counts, and none beyond the limit."""
+        if ply not in thoughts and thought.size <= self.thoughts.left(bot):
             thoughts[ply] = thought
-            self.running += thought.size
+            self.thoughts.take(bot, thought.size)
 
-    def resume(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> None:
+    def resume(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought], bots: tuple[int, int]) -> None:
         """Count the comments and thoughts of a resumed game."""
-        self.running += _total_size(comments, thoughts)
+        for ply, comment in comments.items():
+            self.comments.take(bots[ply & 1], _size(comment))
+        for ply, thought in thoughts.items():
+            self.thoughts.take(bots[ply & 1], thought.size)
 
-    def forget(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> None:
+    def forget(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought], bots: tuple[int, int]) -> None:
         """Stop counting the comments and thoughts of a game that has ended."""
-        self.running -= _total_size(comments, thoughts)
+        for ply, comment in comments.items():
+            self.comments.take(bots[ply & 1], -_size(comment))
+        for ply, thought in thoughts.items():
+            self.thoughts.take(bots[ply & 1], -thought.size)
 
 
 def shortened(text: str, most_bytes: int) -> str:
@@ -96,10 +131,6 @@ def unpack_comments(packed: bytes | None) -> dict[int, str]:
     if comments:
         comments[max(comments)] += CUT
     return comments
-
-
-def _total_size(comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> int:
-    return sum(map(_size, comments.values())) + sum(thought.size for thought in thoughts.values())
 
 
 def _size(text: str) -> int:

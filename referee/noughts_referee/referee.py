@@ -309,13 +309,13 @@ class Referee:
         for row, comment in answers.comments:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
-                self._comments.keep(game.comments, game.ply, comment)
+                self._comments.keep(game.comments, game.ply, comment, player.key)
         for row, thought in answers.thoughts:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
                 kept = within_limits(thought, game.conditions.variant.cells, game.moves)
                 if kept is not None:
-                    self._comments.keep_thought(game.thoughts, game.ply, kept)
+                    self._comments.keep_thought(game.thoughts, game.ply, kept, player.key)
         complaints = self.arbiter.judge_answers(player, answers)
         if self.observer is not None:
             self.observer.note_answers(games, plies, answers.scores)
@@ -360,7 +360,7 @@ class Referee:
             finished = finished_games(ended)
             for game in ended:
                 if game.comments or game.thoughts:
-                    self._comments.forget(game.comments, game.thoughts)
+                    self._comments.forget(game.comments, game.thoughts, _keys(game))
             if finished:
                 self._report(finished)
             self._begin()
@@ -452,7 +452,7 @@ class Referee:
                     second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
                 if game.comments or game.thoughts:
-                    self._comments.resume(game.comments, game.thoughts)
+                    self._comments.resume(game.comments, game.thoughts, _keys(game))
                 if self.observer is not None and not conditions.variant.agreement:
                     self.observer.note_start(game)
                 began = True
@@ -469,3 +469,9 @@ class Referee:
         line = room.line(timed)
         if line and not room.full(seats, timed):
             heappush(self._queue, line.popleft())
+
+
+def _keys(game: Game) -> tuple[int, int]:
+    """Return the keys of the players of both sides."""
+    first, second = game.players
+    return first.key, second.key

@@ -150,22 +150,32 @@ async def test_a_comment_that_is_not_a_text_resigns_with_the_reason(server: Loop
 def test_comments_of_a_side_end_at_half_the_limit_of_the_game() -> None:
     keeper, comments = CommentKeeper(CommentLimits(move=100, game=1_000)), dict[int, str]()
     for ply in range(0, 40, 2):
-        keeper.keep(comments, ply, "x" * 90)
-    assert sum(map(len, comments.values())) == keeper.running <= 500 + len(CUT)
+        keeper.keep(comments, ply, "x" * 90, 1)
+    assert sum(map(len, comments.values())) == keeper.comments.used <= 500 + len(CUT)
     assert [text.endswith(CUT) for text in comments.values()] == [False] * 5 + [True]
-    keeper.keep(comments, 1, "the opponent's")
+    keeper.keep(comments, 1, "the opponent's", 2)
     assert comments[1] == "the opponent's"
 
 
 def test_comments_of_all_running_games_have_one_limit() -> None:
-    keeper = CommentKeeper(CommentLimits(move=100, game=1_000, running=250))
+    keeper = CommentKeeper(CommentLimits(move=100, game=1_000, running=400))
+    games = [dict[int, str]() for _ in range(6)]
+    for bot, comments in enumerate(games):
+        keeper.keep(comments, 0, "x" * 90, bot)
+    assert [comments[0] for comments in games] == ["x" * 90] * 4 + ["x" * 40 + CUT, CUT]
+    keeper.forget(games[0], {}, (0, 9))
+    keeper.keep(games[0], 2, "there is room again", 0)
+    assert not games[0][2].endswith(CUT)
+
+
+def test_one_bot_leaves_the_comments_of_others_their_space() -> None:
+    keeper = CommentKeeper(CommentLimits(move=100, game=1_000, running=1_200))
     games = [dict[int, str]() for _ in range(5)]
     for comments in games:
-        keeper.keep(comments, 0, "x" * 90)
-    assert [comments[0] for comments in games] == ["x" * 90, "x" * 90, "x" * 70 + CUT, CUT, CUT]
-    keeper.forget(games[0], {})
-    keeper.keep(games[0], 2, "there is room again")
-    assert not games[0][2].endswith(CUT)
+        keeper.keep(comments, 0, "x" * 90, 1)
+    assert [comments[0] for comments in games] == ["x" * 90] * 3 + ["x" * 30 + CUT, CUT]
+    keeper.keep(games[4], 1, "y" * 90, 2)
+    assert games[4][1] == "y" * 90
 
 
 def test_stored_comments_of_any_size_are_read_in_bounded_memory() -> None:

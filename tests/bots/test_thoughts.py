@@ -127,13 +127,36 @@ def test_packed_thoughts_are_read_back_and_take_little_space() -> None:
     assert (pack_thoughts({}), unpack_thoughts(None)) == (None, {})
 
 
-def test_thoughts_of_all_running_games_count_towards_the_limit() -> None:
-    keeper = CommentKeeper(CommentLimits(running=1_000))
-    games = [dict[int, Thought]() for _ in range(5)]
+def test_thoughts_of_all_running_games_have_a_limit_of_their_own() -> None:
+    keeper = CommentKeeper(CommentLimits(running_thoughts=1_400))
+    games = [dict[int, Thought]() for _ in range(6)]
+    for bot, thoughts in enumerate(games):
+        keeper.keep_thought(thoughts, 0, Thought(depth=1, pv=(1, 2)), bot)
+        keeper.keep_thought(thoughts, 0, Thought(depth=2), bot)
+    assert [len(thoughts) for thoughts in games] == [1, 1, 1, 1, 0, 0]
+    keeper.forget({}, games[0], (0, 9))
+    keeper.keep_thought(games[5], 0, Thought(depth=3), 5)
+    assert games[5] == {0: Thought(depth=3)}
+    assert (keeper.comments.used, keeper.comments.left(1)) == (0, 16 << 20)
+
+
+def test_one_bot_leaves_the_thoughts_of_others_their_space() -> None:
+    keeper = CommentKeeper(CommentLimits(running_thoughts=4_000))
+    games = [dict[int, Thought]() for _ in range(6)]
     for thoughts in games:
-        keeper.keep_thought(thoughts, 0, Thought(depth=1, pv=(1, 2)))
-        keeper.keep_thought(thoughts, 0, Thought(depth=2))
-    assert [len(thoughts) for thoughts in games] == [1, 1, 1, 0, 0]
-    keeper.forget({}, games[0])
-    keeper.keep_thought(games[4], 0, Thought(depth=3))
-    assert games[4] == {0: Thought(depth=3)}
+        keeper.keep_thought(thoughts, 0, Thought(depth=1), 1)
+        keeper.keep_thought(thoughts, 1, Thought(depth=1), 2)
+    assert [len(thoughts) for thoughts in games] == [2, 2, 2, 2, 0, 0]
+    for thoughts in games:
+        keeper.forget({}, thoughts, (1, 2))
+    assert (keeper.thoughts.used, keeper.thoughts.left(1)) == (0, 1_000)
+
+
+@pytest.mark.parametrize("move", [Move(4, pv=None), Move(4, depth=None, nodes=None, pv=None), Move(4, pv=())])
+def test_none_stands_for_nothing_that_a_search_reports(move: Move) -> None:
+    assert move.thought is None
+
+
+def test_a_line_of_another_kind_than_cells_is_an_error() -> None:
+    with pytest.raises(TypeError, match="pv: got 5, expected a list of cells"):
+        _ = Move(4, pv=5).thought  # type: ignore[arg-type]

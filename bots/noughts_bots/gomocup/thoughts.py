@@ -20,7 +20,12 @@ _TIME = re.compile(rf"(?<!\w)(?:time|tm|总?耗时|用时){_NUMBER}\s*(ms|s|sec|
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNIT_US = {"": 10**3, "ms": 10**3, "s": 10**6, "sec": 10**6, "min": 60 * 10**6, "h": 3_600 * 10**6}
 _POINT = r"(?:[a-z]\d{1,2}+|[\[(]?\d{1,2}+,\s?\d{1,2}+[\])]?+)"
-_LINE = re.compile(rf"(?<![\w,.\-]){_POINT}(?:[\s_\->;]*+{_POINT})+(?![\w,.])", re.IGNORECASE)
+_LETTER_POINT = r"[a-z]\d{1,2}+"
+_LINE = re.compile(
+    # Between letters and numbers, commas separate points.
+    rf"(?<![\w,.\-])(?:{_LETTER_POINT}(?:,\s?{_LETTER_POINT})+|{_POINT}(?:[\s_\->;]*+{_POINT})+)(?![\w,.])",
+    re.IGNORECASE,
+)
 _POINTS = re.compile(r"([a-z])(\d{1,2})|(\d{1,2}),\s?(\d{1,2})", re.IGNORECASE)
 _LETTERS, _LETTERS_WITHOUT_I = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 

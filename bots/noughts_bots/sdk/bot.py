@@ -68,20 +68,24 @@ class Move(NamedTuple):
     """A text for the record of the game. The server stores it in tournaments with `keep_scores`, and cuts it if it is
     longer than `Bot.comment_bytes`, or if the bot's comments of the game are too long together (by default 32 KiB).
     `choose_batch` cannot add comments."""
-    depth: int = 0
-    """The depth of the search in plies. It is stored in tournaments with `keep_scores`, like the next two values."""
-    nodes: int = 0
+    depth: int | None = 0
+    """The depth of the search in plies. It is stored in tournaments with `keep_scores`, like the next two values. None
+    counts as nothing in each of them."""
+    nodes: int | None = 0
     """The number of nodes of the search."""
-    pv: Sequence[int] = ()
+    pv: Sequence[int] | None = ()
     """The principal variation: the cells that the bot expects, beginning with its own. The server keeps at most 32."""
 
     @property
     def thought(self) -> Thought | None:
         """Return what the search reports; None without anything. Raises TypeError for values that are not numbers."""
-        if not (self.depth or self.nodes or len(self.pv)):
+        line = () if self.pv is None else self.pv
+        if not hasattr(line, "__len__"):
+            raise TypeError(f"pv: got {line!r}, expected a list of cells")
+        if not (self.depth or self.nodes or len(line)):
             return None
-        pv = tuple(index(cell) for cell in self.pv[:LONGEST_PV])
-        return Thought(depth=index(self.depth), nodes=index(self.nodes), pv=pv)
+        pv = tuple(index(cell) for cell in line[:LONGEST_PV])
+        return Thought(depth=index(self.depth or 0), nodes=index(self.nodes or 0), pv=pv)
 
 
 class Resign(Exception):

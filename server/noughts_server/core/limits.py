@@ -108,7 +108,9 @@ class Limits:
     game_comment_bytes: int = CommentLimits().game
     """Bytes of the comments in one game. Each side can use half of them."""
     running_comment_bytes: int = CommentLimits().running
-    """Bytes of the comments and thoughts in all running games."""
+    """Bytes of the comments in all running games. One bot can use a quarter of them."""
+    running_thought_bytes: int = CommentLimits().running_thoughts
+    """Bytes of memory of the reports of searches in all running games. One bot can use a quarter of them."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
     webhooks: int = 10
@@ -127,7 +129,12 @@ class Limits:
     @property
     def comments(self) -> CommentLimits:
         """Return the limits of bots' comments."""
-        return CommentLimits(self.comment_bytes, self.game_comment_bytes, self.running_comment_bytes)
+        return CommentLimits(
+            move=self.comment_bytes,
+            game=self.game_comment_bytes,
+            running=self.running_comment_bytes,
+            running_thoughts=self.running_thought_bytes,
+        )
 
     def of(self, name: str) -> int:
         """Return the limit with this name."""

@@ -2,16 +2,20 @@
 
 import json
 import re
+from collections.abc import Mapping
 
 import pytest
 from playwright.sync_api import expect
 
 from noughts_bots import Bot, Move, Position
+from noughts_bots.reference.specs import make_built_in, parse_spec
+from noughts_referee.rules import parse_variant
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
+from tests.support.model_endpoint import Reply, Request, free_cells, model_endpoint
 from tests.support.processes import eventually
 from tests.support.site import Site
 
@@ -26,26 +30,25 @@ class Counting(Bot):
         return Move(cells[0], float(free), "<b>so there</b>" * (free == 5), depth=free, nodes=10**6, pv=cells)
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTest, site: Site, keep: bool) -> None:
-    token, name = server.token("lea"), f"kept-{keep}".lower()
+def play(server: ServerUnderTest, site: Site, name: str, bots: Mapping[str, str | Bot], **settings: str) -> None:
+    """Play a tournament of these bots, created with the form of the website."""
+    token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    fields = {
-        **form,
-        "id": name,
-        "schedule": "round_robin",
-        "games_per_pair": "1",
-        "rated": "on",
-        # A rule on scores keeps them, too.
-        **({"draw": "moves=99,score=0", "adjudicate": ""} if keep else {}),
-    }
+    fields = {**form, "id": name, "schedule": "round_robin", "games_per_pair": "1", "rated": "on", **settings}
     assert site.post("/organise", fields, cookie=cookie).status == 303
-    with in_other_thread(bots_online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):
-        for bot in ("lea-one", "lea-two"):
+    with in_other_thread(bots_online(server.address, token, **bots)):
+        for bot in bots:
             answer = site.post(f"/tournaments/{name}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
             assert answer.status == 303
         assert site.post(f"/tournaments/{name}/start", form, cookie=cookie).status == 303
         eventually(lambda: site.get(f"/api/v1/tournaments/{name}").document["state"] == "finished")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTest, site: Site, keep: bool) -> None:
+    name = f"kept-{keep}".lower()
+    kept = {"keep_scores": "on"} if keep else {}
+    play(server, site, name, {"lea-one": Counting(), "lea-two": Counting()}, **kept)
     game = f"/tournaments/{name}/games/1"
     expected = [9, 8, 7, 6, 5, 4, 3] if keep else []
     api = site.get(f"/api/v1{game}").document["game"]["scores"]
@@ -94,3 +97,40 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
             expect(page.locator("#scores")).to_be_hidden()
             expect(page.locator("#thinking")).to_be_hidden()
             expect(page.locator(".thoughts")).to_have_count(0)
+
+
+def test_a_game_ended_by_scores_says_why_on_its_page(server: ServerUnderTest, site: Site) -> None:
+    rules = {"draw": "moves=1,score=9,after=2", "resign": "moves=2,score=600"}
+    play(server, site, "by-scores", {"lea-one": Counting(), "lea-two": Counting()}, **rules)
+    game = "/tournaments/by-scores/games/1"
+    assert "Adjudicated: both reported -9 to 9 at the last move of each." in site.get(game).text
+    assert site.get(f"/api/v1{game}").document["game"]["scores"] == {"0": 9, "1": 8}
+    text = site.get("/tournaments/by-scores?tab=rules").text
+    assert all(f"<code>{rules[name]}</code>" in text for name in ("draw", "resign"))
+    play(server, site, "proven", {"lea-one": Counting(), "lea-two": Counting()}, adjudicate="exact")
+    assert "Adjudicated: proven a draw." in site.get("/tournaments/proven/games/1").text
+    assert "as soon as the judge has proven who wins" in site.get("/tournaments/proven?tab=rules").text
+
+
+def test_reasoning_of_language_models_is_shown_as_text(server: ServerUnderTest, site: Site) -> None:
+    def reason(request: Request) -> Reply:
+        return Reply(f"<b>I take the corner.</b>\nMOVE: {free_cells(request)[0]}")
+
+    with model_endpoint(deep=reason) as endpoint:
+        spec = parse_spec(f"llm{{model=deep,url={endpoint.url},answer=text}}:")
+        model = make_built_in(spec, parse_variant("tictactoe"))
+        model.prepare()
+        play(server, site, "reasoning", {"lea-deep": model, "lea-first": "first-free"}, keep_scores="on")
+        model.close()
+    text = site.get("/tournaments/reasoning/games/1").text
+    assert "&lt;b&gt;I take the corner.&lt;/b&gt;" in text
+    assert "<b>I take" not in text
+
+
+@pytest.mark.parametrize("field, value", [("resign", "moves=3"), ("draw", "moves=0,score=1"), ("adjudicate", "guess")])
+def test_the_form_names_the_field_of_a_wrong_rule(server: ServerUnderTest, site: Site, field: str, value: str) -> None:
+    token = server.token("lea")
+    fields = {"csrf": Visitor(token).csrf, "id": "wrong-rule", "schedule": "round_robin", field: value}
+    answer = site.post("/organise", fields, cookie=f"noughts_token={token}")
+    assert answer.status == 400
+    assert f'id="wrong-{field}"' in answer.text
