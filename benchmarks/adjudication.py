@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class Thinker(Bot):
         cell = position.rng().choice(position.free)
         return Move(cell, score=35.0, depth=12, nodes=34_000, pv=[cell, *position.free[:7]])
 """
+_WARM_UP_GAMES = 20
 _MODES: dict[str, dict[str, Any]] = {
     "off": {},
     "keep_scores": {"keep_scores": True},
@@ -50,6 +52,10 @@ async def measure(mode: str, games: int, variant: str) -> dict[str, float]:
         )
         specs = tuple(parse_spec(f"{label}=py:{bot}:Thinker") for label in "AB")
         plies = 0
+        warm_up = replace(settings, games_per_pair=_WARM_UP_GAMES)
+        await play_locally(
+            LocalPlan(specs=specs, settings=warm_up), on_progress=lambda progress: None, stop=LocalStop()
+        )
 
         def count(progress: Any) -> None:
             nonlocal plies

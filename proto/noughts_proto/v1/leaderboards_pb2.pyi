@@ -60,8 +60,8 @@ class _SuspiciousPatternEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Sus
     SUSPICIOUS_PATTERN_RATING_MOVED: _SuspiciousPattern.ValueType  # 1
     """The bots of one other owner have moved the bot's rating by 300 points or more, up or down. The limit is 400."""
     SUSPICIOUS_PATTERN_GIVEN_UP: _SuspiciousPattern.ValueType  # 2
-    """At least 10 of the bot's losses against one owner, and at least half of them, are resignations or faults of its own. Against
-    other owners, their share is at most half as large.
+    """At least 10 of the bot's losses against one owner, and at least half of them, are resignations, faults of its own, or
+    losses by its own scores. Against other owners, their share is at most half as large.
     """
     SUSPICIOUS_PATTERN_SHORT_LOSSES: _SuspiciousPattern.ValueType  # 3
     """The same for losses in less than a third of the moves that are usual in the variant."""
@@ -75,8 +75,8 @@ SUSPICIOUS_PATTERN_UNSPECIFIED: SuspiciousPattern.ValueType  # 0
 SUSPICIOUS_PATTERN_RATING_MOVED: SuspiciousPattern.ValueType  # 1
 """The bots of one other owner have moved the bot's rating by 300 points or more, up or down. The limit is 400."""
 SUSPICIOUS_PATTERN_GIVEN_UP: SuspiciousPattern.ValueType  # 2
-"""At least 10 of the bot's losses against one owner, and at least half of them, are resignations or faults of its own. Against
-other owners, their share is at most half as large.
+"""At least 10 of the bot's losses against one owner, and at least half of them, are resignations, faults of its own, or
+losses by its own scores. Against other owners, their share is at most half as large.
 """
 SUSPICIOUS_PATTERN_SHORT_LOSSES: SuspiciousPattern.ValueType  # 3
 """The same for losses in less than a third of the moves that are usual in the variant."""

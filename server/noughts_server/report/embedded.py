@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from noughts_referee.rules import Termination, Variant, VariantError, in_words, parse_variant
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.plain_text import printable
 from noughts_server.drawing.board_svg import board_svg, winning_lines
 from noughts_server.report.collect import ShownGame
 
@@ -20,7 +21,8 @@ def games_json(shown_games: Iterable[ShownGame]) -> tuple[Markup, int]:
 
     {"labels", "variants": [`board_geometry.geometry`], "boards": [SVG without stones], "games": [[number, variant,
     board, first, second, result, termination, plies of the opening, moves, times in ms or [], winning cells, winning
-    lines, fault]]}; variant, board, first and second are indexes into `variants`, `boards` and `labels`.
+    lines, fault, why it was adjudicated]]}; variant, board, first and second are indexes into `variants`, `boards` and
+    `labels`.
     """
     labels: dict[str, int] = {}
     variants: dict[str, int] = {}
@@ -54,6 +56,7 @@ def games_json(shown_games: Iterable[ShownGame]) -> tuple[Markup, int]:
                 winning_cells,
                 winning_lines(board, winning_cells, moves[-1]),
                 game.fault,
+                printable(game.adjudication),
             ]
         )
     document = {

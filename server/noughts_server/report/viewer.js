@@ -3,7 +3,22 @@ const MARKS = ["X", "O"];
 
 // A game as it stands in the page, by names.
 function read(data, row) {
-  const [number, variant, drawn, first, second, result, termination, opening, moves, times, won, lines, fault] = row;
+  const [
+    number,
+    variant,
+    drawn,
+    first,
+    second,
+    result,
+    termination,
+    opening,
+    moves,
+    times,
+    won,
+    lines,
+    fault,
+    adjudication,
+  ] = row;
   return {
     number,
     result,
@@ -12,6 +27,7 @@ function read(data, row) {
     moves,
     times,
     fault,
+    adjudication,
     winning_cells: won,
     winning_lines: lines,
     drawn: data.boards[drawn],
@@ -32,6 +48,7 @@ function words(game, ply) {
   if (ply === game.moves.length) {
     parts.push(`${game.result}, ${game.termination}`);
     if (game.fault) parts.push(`the loser ${game.fault}`);
+    if (game.adjudication) parts.push(game.adjudication);
   }
   return parts.join(". ") + ".";
 }

@@ -35,6 +35,7 @@ _COLUMNS = (
     "result",
     "termination",
     "fault",
+    "adjudication",
     "opening_plies",
     "moves",
     "times_us",

@@ -30,6 +30,15 @@ async def test_bot_that_resigns_to_one_owner_is_found_by_each_pattern(arena: Are
     assert (up.opponent, up.rating_list) == ("bots/eve", "tictactoe/untimed")
 
 
+async def test_bot_that_loses_to_one_owner_by_its_own_scores_is_found(arena: Arena) -> None:
+    await arrange(arena)
+    arena.execute("UPDATE games SET termination = 8, fault = NULL WHERE termination = 7")  # 8: adjudicated
+    assert (await suspicions_by_pattern(arena))[Pattern.GIVEN_UP] == []
+    arena.execute("""UPDATE tournaments SET options = '{"resign": "moves=1,score=1"}'""")
+    (row,) = (await suspicions_by_pattern(arena))[Pattern.GIVEN_UP]
+    assert (row.bot, row.opponent, row.counted) == ("bots/eve", "bots/ada", ROUNDS)
+
+
 async def test_organiser_that_concedes_games_by_stopping_its_tournament_is_found(arena: Arena) -> None:
     await arrange(arena)
     (row,) = (await suspicions_by_pattern(arena))[Pattern.CONCEDED]

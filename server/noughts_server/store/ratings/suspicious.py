@@ -102,6 +102,13 @@ class _Game(NamedTuple):
     plies: int
     termination: int
     is_conceded: bool
+    by_scores: bool
+    """Whether it was adjudicated in a tournament in which bots lose by their own scores."""
+
+    @property
+    def is_given_up(self) -> bool:
+        """Return whether the loser could have lost it on purpose without a move: by a fault, or by what it reported."""
+        return self.termination in FORFEITS or self.by_scores
 
     @property
     def pair(self) -> tuple[str, int, int]:
@@ -139,7 +146,7 @@ def find_suspicions(connection: Connection) -> list[Suspicion]:
         return game.termination != Termination.ADJUDICATED and game.plies < shortest[game.variant]
 
     suspicions = _moved_ratings(connection)
-    suspicions += _losses(connection, Pattern.GIVEN_UP, of_bots, lambda game: game.termination in FORFEITS)
+    suspicions += _losses(connection, Pattern.GIVEN_UP, of_bots, lambda game: game.is_given_up)
     suspicions += _losses(connection, Pattern.SHORT_LOSSES, of_bots, is_short)
     return suspicions + _conceded(connection, of_organisers)
 
@@ -161,6 +168,7 @@ def _newest_games(connection: Connection) -> Iterator[_Game]:
 
 def _games(connection: Connection, tournament_id: int, first: int, last: int) -> Iterator[_Game]:
     tournament = connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
+    loses_by_scores = bool((tournament.options or {}).get("resign"))
     one = entries.alias()
     other = entries.alias()
     one_bot = bots.alias()
@@ -175,6 +183,7 @@ def _games(connection: Connection, tournament_id: int, first: int, last: int) ->
         games.c.result,
         games.c.termination,
         (games.c.fault == CONCEDED_FAULT).label("conceded"),
+        games.c.fault,
         (func.length(games.c.times, type_=Integer) // _TIME_BYTES - games.c.opening_plies).label("plies"),
         one_bot.c.id.label("first"),
         other_bot.c.id.label("second"),
@@ -198,6 +207,7 @@ def _games(connection: Connection, tournament_id: int, first: int, last: int) ->
             plies=row.plies,
             termination=row.termination,
             is_conceded=bool(row.conceded),
+            by_scores=loses_by_scores and row.termination == Termination.ADJUDICATED and not row.fault,
         )
 
 
