@@ -14,7 +14,7 @@ from noughts_server.client.stubs import Stubs
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.views import Views
-from tests.server.web.test_pages import Links
+from tests.server.web.test_delivery import Links
 from tests.support.site import Site
 
 TITLE = "Frühling; größer, schöner \\ und später: " + "♟🏆" * 20
