@@ -103,7 +103,7 @@ class RefereeSettings:
     grace: float = GRACE_SECONDS
     """Reconnect timeout of a bot whose server has left."""
     absence: float = ABSENCE_SECONDS
-    """Inactivity timeout: games without a clock wait for an entry at most this long; 0: without a limit."""
+    """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class ServerSettings:
     resumes_play: bool = True
     """Whether the server resumes tournaments that are running in the database, and starts scheduled ones."""
     absence: float = 0.0
-    """Inactivity timeout: games without a clock wait for an entry at most this long; 0: without a limit."""
+    """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
     rate_own_games: bool = True
     """Whether games between bots of one owner are rated. With them, an owner can reach any rating."""
     answer_seconds: float = 10.0

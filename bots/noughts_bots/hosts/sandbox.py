@@ -72,8 +72,8 @@ class Program:
         store.set_limits(memory_size=MEMORY, table_elements=TABLE_ELEMENTS, instances=1, tables=4, memories=1)
         store.set_fuel(START_FUEL)
         linker = wasmtime.Linker(self._engine)
-        for (place, name), (kind, function) in _imports().items():
-            linker.define_func(place, name, kind, function, access_caller=True)
+        for (module, name), (kind, function) in _imports().items():
+            linker.define_func(module, name, kind, function, access_caller=True)
         try:
             return Instance(store, linker.instantiate(store, self._module).exports(store), self.subject)
         except (Trapped, wasmtime.Trap, wasmtime.ExitTrap) as error:
@@ -86,22 +86,22 @@ class Program:
 
     def _check(self) -> None:
         """Check the module's imports and exports. Raises BotSpecError."""
-        known = _imports()
-        for needed in self._module.imports:
-            if (needed.module, needed.name) not in known:
-                got = f"an import of {needed.module}.{needed.name}"
-                offered = ", ".join(f"{place}.{name}" for place, name in known)
+        allowed = _imports()
+        for requested in self._module.imports:
+            if (requested.module, requested.name) not in allowed:
+                got = f"an import of {requested.module}.{requested.name}"
+                allowed_names = ", ".join(f"{module}.{name}" for module, name in allowed)
                 advice = "a bot has no files, no network and no clock"
-                raise BotSpecError(self.subject, got, f"only {offered}", advice)
-        exported = {export.name: export.type for export in self._module.exports}
+                raise BotSpecError(self.subject, got, f"only {allowed_names}", advice)
+        exports = {export.name: export.type for export in self._module.exports}
         for name, kind, advice in (
             (_ENTRY, FuncType, "write NOUGHTS_EXPORT before noughts_bot"),
             (_MEMORY, wasmtime.MemoryType, "let the linker export its memory"),
             (_TABLE, wasmtime.TableType, "link with --export-table"),
         ):
-            if not isinstance(exported.get(name), kind):
+            if not isinstance(exports.get(name), kind):
                 raise BotSpecError(self.subject, f"no export {name!r}", "noughts_bot, memory and table", advice)
-        entry = exported[_ENTRY]
+        entry = exports[_ENTRY]
         assert isinstance(entry, FuncType)
         if _signature(entry) != ((), ("i32",)):
             expected = f"{_ENTRY}() that returns a pointer"
@@ -146,23 +146,28 @@ class Instance:
         return self._caller(function)
 
     def _caller(self, function: wasmtime.Func) -> "Callable[[int, int, int], int]":
-        arguments, results = (ffi.wasmtime_val_t * 2)(), (ffi.wasmtime_val_t * 1)()
+        """Return the function for callers in Python. It calls wasmtime's C interface, which is faster."""
+        arguments = (ffi.wasmtime_val_t * 2)()
+        results = (ffi.wasmtime_val_t * 1)()
         for argument in arguments:
             argument.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
         context = self._context
         target = byref(function._func)
         trap_place = byref(trap)
-        call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
-        first_slot, second_slot, result = arguments[0].of, arguments[1].of, results[0].of
+        call = ffi.wasmtime_func_call
+        set_fuel = ffi.wasmtime_context_set_fuel
+        first_slot = arguments[0].of
+        second_slot = arguments[1].of
+        result = results[0].of
 
         def run(fuel: int, first: int, second: int) -> int:
-            fill(context, fuel)
+            set_fuel(context, fuel)
             first_slot.i32, second_slot.i32 = first, second
             error = call(context, target, arguments, 2, results, 1, trap_place)
             if error:  # type: ignore[truthy-bool]  # NULL is false
                 failure = wasmtime.WasmtimeError._from_ptr(error)
-                maybe_raise_last_exn()  # of an import
+                maybe_raise_last_exn()  # raises the exception of an imported function, if there was one
                 raise Trapped(_line(failure))
             if trap:  # type: ignore[truthy-bool]  # as above
                 wasm_trap = wasmtime.Trap._from_ptr(trap)
@@ -204,8 +209,10 @@ class Instance:
         """Return the text at an address, up to its NUL; empty at 0."""
         if not address:
             return ""
-        left = self._memory.data_len(self._store) - address
-        return self.read(address, min(max(left, 1), _LONGEST_TEXT)).partition(b"\0")[0].decode("utf-8", "replace")
+        available = self._memory.data_len(self._store) - address
+        # At least one byte is read, so that an address outside of the memory raises Trapped.
+        count = min(max(available, 1), _LONGEST_TEXT)
+        return self.read(address, count).partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def _config() -> wasmtime.Config:

@@ -114,16 +114,14 @@ class WasmBot(Bot):
         return cell
 
     def _write_turn(self, position: Position, prepared: _Prepared) -> None:
-        moves = array("I", position.moves).tobytes()
-        instance, place = self._instance, self._moves
-        instance.write(place, moves)
-        instance.write(
+        self._instance.write(self._moves, array("I", position.moves).tobytes())
+        self._instance.write(
             self._turn,
             _TURN.pack(
                 _TURN.size,
                 position.side,
                 len(position.moves),
-                place,
+                self._moves,
                 position.seed,
                 position.limit_us // 1000 if position.own_clock_us else -1,
                 position.opponent_clock_us // 1000 if position.opponent_clock_us else -1,
@@ -173,15 +171,19 @@ class WasmBot(Bot):
         parts = [*arrays, _c_text(rules.name), _c_text(self._options)]
         moves_size = _WORD * rules.cells
         address = self._instance.reserve(_VARIANT.size + sum(map(len, parts)) + moves_size)
-        # The address of each part, and the address after the last one.
-        *places, end = accumulate(map(len, parts), initial=address + _VARIANT.size)
-        lines, beside, below, shut = places[0:2], places[2:4], places[4:6], places[6:8]
-        name, options = places[8:]
+        # The address of each part, and the address after the last one, where the moves of a game have their place.
+        *part_addresses, moves_address = accumulate(map(len, parts), initial=address + _VARIANT.size)
+        lines = part_addresses[0:2]
+        beside = part_addresses[2:4]
+        below = part_addresses[4:6]
+        shut = part_addresses[6:8]
+        name, options = part_addresses[8:]
         numbers = (rules.columns, rules.rows, rules.layers, rules.cells, rules.k, rules.gravity, rules.exact)
         words = (_VARIANT.size, *numbers, rules.lines_count, *lines, *beside, *below, name, *shut, rules.forbids)
         self._instance.write(address, _VARIANT.pack(*words) + b"".join(parts))
         if moves_size > self._moves_size:
-            self._moves, self._moves_size = end, moves_size
+            self._moves = moves_address
+            self._moves_size = moves_size
         return address, options
 
 

@@ -157,7 +157,7 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 def speech(spec: BotSpec) -> Speech:
     """Return how a program of the kind `exec` communicates, according to its options; FRAMES for all other kinds.
 
-    Raises BotSpecError for other options, if the bot is of a kind whose options are known.
+    Raises BotSpecError for invalid options of a kind whose options are known.
     """
     kind = spec.child_kind
     subject = f"bot {str(spec)!r}"

@@ -1,4 +1,4 @@
-"""The system calls that a child can make, and the zygote before it becomes one, by number on x86-64 and ARM64.
+"""The system calls that a child can make, and those that the zygote needs, by number on x86-64 and ARM64.
 
 A call that is missing from these tables is refused, so that calls of future Linux versions are refused too. `seccomp`
 makes a filter of the tables. Test a change with every kind of bot: `tests/referee/children/lock/test_runtimes.py`.
@@ -31,11 +31,11 @@ ALLOWED: dict[str, Numbers] = {
     # Connected pairs of sockets, and TCP for a child that may use it.
     "connect": (42, 203), "getsockname": (51, 204), "getpeername": (52, 205), "getsockopt": (55, 209),
     "recvfrom": (45, 207), "recvmsg": (47, 212), "recvmmsg": (299, 243), "shutdown": (48, 210),
-    # Its memory. mincore reports only files that the child can write.
+    # The child's memory. mincore reports only files that the child can write.
     "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "brk": (12, 214),
     "mlock": (149, 228), "mlock2": (325, 284), "munlock": (150, 229), "mincore": (27, 232), "msync": (26, 227),
     "membarrier": (324, 283), "get_mempolicy": (239, 236), "map_shadow_stack": (453, None), "mseal": (462, 462),
-    # Its signals.
+    # The child's signals.
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "rt_sigsuspend": (130, 133),
     "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "sigaltstack": (131, 132), "pause": (34, None),
     "signalfd": (282, None), "signalfd4": (289, 74), "alarm": (37, None), "getitimer": (36, 102),
@@ -45,7 +45,7 @@ ALLOWED: dict[str, Numbers] = {
     "timer_settime": (223, 110), "timer_gettime": (224, 108), "timer_getoverrun": (225, 109),
     "timer_delete": (226, 111), "timerfd_create": (283, 85), "timerfd_settime": (286, 86),
     "timerfd_gettime": (287, 87),
-    # Itself.
+    # The process itself.
     "getpid": (39, 172), "gettid": (186, 178), "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175),
     "getgid": (104, 176), "getegid": (108, 177), "getresuid": (118, 148), "getresgid": (120, 150),
     "getgroups": (115, 158), "getpgrp": (111, None), "setpgid": (109, 154), "setsid": (112, 157), "exit": (60, 93),
@@ -55,7 +55,7 @@ ALLOWED: dict[str, Numbers] = {
     "setrlimit": (160, 164), "getcpu": (309, 168), "sched_yield": (24, 124), "sched_get_priority_max": (146, 125),
     "sched_get_priority_min": (147, 126),
 }
-"""Calls without a condition that depends on the child."""
+"""Calls that every child can make without a condition."""
 
 STARTING: dict[str, Numbers] = {
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
@@ -102,7 +102,7 @@ UNSUPPORTED: dict[str, Numbers] = {
     "listxattrat": (465, 465), "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
     "removexattrat": (466, 466),
 }
-"""Calls that fail as on a file system that lacks them: programs expect that of them."""
+"""Calls that fail as on a file system without them. Programs can handle this."""
 
 OF_A_CLOCK: dict[str, Numbers] = {
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115),
@@ -135,5 +135,5 @@ MMAP: Numbers = (9, 222)
 MADVISE: Numbers = (28, 233)
 SETSOCKOPT: Numbers = (54, 208)
 SENDTO: Numbers = (44, 206)
-SENDING: tuple[tuple[Numbers, int], ...] = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
-"""`sendto`, `sendmsg` and `sendmmsg`, each with the argument that has the flags."""
+SENDING: tuple[tuple[Numbers, int], ...] = ((SENDTO, 3), (PASSING["sendmsg"], 2), (PASSING["sendmmsg"], 3))
+"""`sendto`, `sendmsg` and `sendmmsg`, each with the index of the argument that has the flags."""

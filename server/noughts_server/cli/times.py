@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h|d|w)?")
 _LONGEST_SECONDS = 100 * 365 * 86_400
-# From the largest down: a duration is printed in the first unit of which it has at least two, else in seconds.
 _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
+"""Units, the largest first. A duration is printed in the first one of which it has at least two, else in seconds."""
 
 
 class Seconds(float):
@@ -31,9 +31,11 @@ def read_seconds(text: str, bare_unit: str = "s") -> float:
 
     A number without a unit has the `bare_unit`; if that is empty, it is not a duration.
     """
-    matched = _DURATION.fullmatch(text.strip().lower())
-    unit = (matched[2] or bare_unit) if matched else ""
-    return float(matched[1]) * _SECONDS[unit] if matched and unit else -1
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match is None:
+        return -1
+    unit = match[2] or bare_unit
+    return float(match[1]) * _SECONDS[unit] if unit else -1
 
 
 def seconds_option(*names: str, least: float, most: float, help: str, rich_help_panel: str | None = None) -> Any:

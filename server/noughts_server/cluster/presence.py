@@ -130,8 +130,8 @@ class Presence:
     def _log_out(self, version: int, name: str) -> None:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
-            self._sessions.logged_out(version)
-            self._referee.bot_moved(version, wire.hand_over(session_replaced(name)))
+            self._sessions.log_out(version)
+            self._referee.move_bot(version, wire.hand_over(session_replaced(name)))
 
     def _node_left(self, server: str) -> None:
         self._silence.forget(server)

@@ -513,7 +513,7 @@ class RemoteReferee:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
 
-    def bot_moved(self, version: int, open_us: dict[int, int]) -> None:
+    def move_bot(self, version: int, open_us: dict[int, int]) -> None:
         """End the games of a bot that logged in at another server, and report how long its questions were open.
 
         `open_us` is that time in µs, by this server's handle of the game.

@@ -135,7 +135,7 @@ class LocalChildren:
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)
-        sessions.logged_in(version, OnlineBot(bot=bot.bot_id, name=bot.resource, token=None, declines_challenges=False))
+        sessions.log_in(version, OnlineBot(bot=bot.bot_id, name=bot.resource, token=None, declines_challenges=False))
         try:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:

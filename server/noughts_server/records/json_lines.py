@@ -38,7 +38,7 @@ _REQUIRED = ("variant", "first", "second", "moves", "result")
 _TEXTS = ("result", "variant", "first", "second", "termination", "first_time", "second_time")
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-"""Raises an error for values that a file cannot hold, such as NaN."""
+"""For a check: raises an error for NaN, and returns lone surrogates, which UTF-8 cannot encode."""
 
 
 def read_json_lines(lines: Iterable[str]) -> Iterator[PlacedGame]:
@@ -82,14 +82,14 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
     termination = termination_of(texts["termination"], result)
     opening = rest.get("opening")
-    plies = 0
-    # An agreement of players is an object and stays unchanged.
+    opening_plies = 0
+    # Another opening is an agreement of the players: an object, which stays in `rest`.
     if isinstance(opening, list):
         del rest["opening"]
         cells = _cells(opening, "opening")
         if moves[: len(cells)] != cells:
             raise RecordError(f"an opening {list(cells)}", "the first of the moves")
-        plies = len(cells)
+        opening_plies = len(cells)
     seed = rest.pop("seed", None)
     if seed is not None and type(seed) is not int:
         raise RecordError(f"the seed {seed!r}", "a whole number")
@@ -102,7 +102,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         result=result,
         moves=moves,
         termination=termination,
-        opening_plies=plies,
+        opening_plies=opening_plies,
         seed=seed,
         times_ms=times,
         first_time=texts["first_time"],

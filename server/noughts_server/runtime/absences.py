@@ -47,25 +47,29 @@ class Absences:
         while self.seconds:
             await asyncio.sleep(self.seconds / _CHECKS)
             with logging_errors(logger, "absence_check_failed"):
-                await self._look()
+                await self._check_entries()
 
-    async def _look(self) -> None:
-        before, self._checks = self._checks, {}
-        leaving: dict[tuple[int, int], str] = {}
-        slow: set[tuple[int, int]] = set()
+    async def _check_entries(self) -> None:
+        """Count a check for each entry that keeps games waiting. Warn after half of the checks, withdraw after all."""
+        checks_before = self._checks
+        self._checks = {}
+        inactive: set[tuple[int, int]] = set()
+        """Entries to warn about, by the keys of tournament and entry."""
+        reasons: dict[tuple[int, int], str] = {}
+        """The reasons for withdrawals, by the keys of tournament and entry."""
         playing = {conditions.tournament: conditions for conditions in self.playing()}
         for key in playing:
             for entry, question in self.referee.kept_waiting(key):
                 waiting = key, entry, question
-                self._checks[waiting] = checks = before.get(waiting, 0) + 1
+                self._checks[waiting] = checks = checks_before.get(waiting, 0) + 1
                 if checks == _CHECKS // 2:
-                    slow.add((key, entry))
+                    inactive.add((key, entry))
                 if checks > _CHECKS:
                     behaviour = "was away" if question == _AWAY else "gave no answer"
                     fault = f"{behaviour} for {self.seconds:g} s while its games waited"
                     refusal = self.refused.get(playing[key].players[entry])
-                    leaving[key, entry] = f"{fault}; {refusal}" if refusal else fault
-        for key, entry in slow:
+                    reasons[key, entry] = f"{fault}; {refusal}" if refusal else fault
+        for key, entry in inactive:
             conditions = playing[key]
             logger.warning(
                 "entry_inactive",
@@ -73,11 +77,12 @@ class Absences:
                 entry=conditions.labels[entry],
                 limit_seconds=self.seconds,
             )
-        for (key, entry), reason in leaving.items():
+        for (key, entry), reason in reasons.items():
             with suppress(WrongState):  # the tournament has ended in the meantime
                 await self._stop_waiting(playing[key], entry, reason)
 
     async def _stop_waiting(self, conditions: GameConditions, entry: int, reason: str) -> None:
+        """Withdraw the entry; cancel a challenge, and pause a test."""
         key = conditions.tournament
         label = conditions.labels[entry]
         tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))

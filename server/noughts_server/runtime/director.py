@@ -37,8 +37,8 @@ logger = structlog.get_logger("noughts.director")
 
 Outcome = TypeVar("Outcome")
 
-# The scheduler reads the clock at least once in this interval, because the clock can be set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
+"""The longest time until the scheduler reads the clock again, because the clock can be set meanwhile."""
 _AFTER_FAILURE_SECONDS = 1.0
 
 
@@ -49,7 +49,7 @@ class Director:
     store: Store
     play: TournamentPlay
     leads: Callable[[], bool] = lambda: True
-    """Returns whether this director leads: of several directors only that one starts scheduled tournaments."""
+    """Returns whether this director is the one of a cluster that starts scheduled tournaments."""
     look_seconds: float = _LONGEST_WAIT_SECONDS
     """Longest time between two checks of the schedule, which other servers can have changed."""
 
@@ -61,7 +61,7 @@ class Director:
 
     @asynccontextmanager
     async def directing(self, *, resumes_play: bool = True) -> AsyncIterator[None]:
-        """Accept requests inside the block. Unless it `resumes_play`, ignore what was scheduled before."""
+        """Accept requests inside the block. If `resumes_play` is false, start no tournaments at scheduled times."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             if resumes_play:
@@ -73,11 +73,11 @@ class Director:
                 for task in self._running:
                     task.cancel()
 
-    async def uncancelled(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """Return or raise what `work` does. It continues if the caller is cancelled because a client hung up.
+    async def run_uncancelled(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """Do the work, and return its result or raise its error. If the caller is cancelled, the work continues.
 
-        Without the remaining steps, the store could contain a running tournament that is not played. Raises Draining
-        if the server stops.
+        A caller is cancelled if its client hangs up. Without the remaining steps of its work, the store could contain a
+        running tournament that is not played. Raises Draining if the server stops.
         """
         if self._tasks is None:
             raise Draining()
@@ -116,7 +116,7 @@ class Director:
                 self.play_on(tournament)
             return tournament
 
-        return await self.uncancelled(create_and_play)
+        return await self.run_uncancelled(create_and_play)
 
     def play_on(self, tournament: Tournament) -> None:
         """Play a tournament that the store has set running, unless it is played already."""
@@ -127,7 +127,7 @@ class Director:
         self._rescheduled.set()
 
     async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "", now: bool = False) -> None:
-        """Begin no new game. Running games are finished and stored; with `now` they end without a result."""
+        """Pause a tournament: begin no new game. Running games are finished; with `now` they end without a result."""
         if now and await self._concede(slug, owner_id):
             return
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
@@ -159,10 +159,10 @@ class Director:
         if not await self.store.read(partial(own_entries, tournament_id=tournament.id)):
             return False
         await self.play.concede_games(tournament)
-        after = await self.store.read(lambda connection: get_tournament(connection, slug))
-        if after.ended:
-            self.play.apply_change(after)
-        return after.ended
+        tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
+        if tournament.ended:
+            self.play.apply_change(tournament)
+        return tournament.ended
 
     async def stop_league(self, slug: str, *, owner_id: int | None = None) -> Tournament:
         """Stop the league of a season; a season that waits for its start is cancelled. Return the newest season."""
@@ -180,7 +180,7 @@ class Director:
     async def _end_challenge(self, slug: str) -> None:
         with suppress(NoughtsError):  # the challenge has ended already, or the server stops
             reason = "a bot began a game with a clock in a tournament"
-            await self.uncancelled(lambda: self.cancel(slug, reason=reason))
+            await self.run_uncancelled(lambda: self.cancel(slug, reason=reason))
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
         """Add games or rounds, see `extend_tournament`; if the tournament was finished, play them at once."""
@@ -232,18 +232,18 @@ class Director:
     async def _start_due(self) -> int | None:
         """Start the tournaments that are due; return the time of the next start in milliseconds, None without one."""
         now = self.store.now_ms()
-        failed: NoughtsError | None = None
+        failure: NoughtsError | None = None
         for slug in await self.store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
             try:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
                 tournament = await self.store.write_patiently(start)
             except NoughtsError as error:
-                failed = error  # raised after the other tournaments have started
+                failure = error  # raised after the other tournaments have started
                 continue
             logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
             self.play.apply_change(tournament)
-        if failed is not None:
-            raise failed
+        if failure is not None:
+            raise failure
         return await self.store.read_patiently(next_start)
 
 

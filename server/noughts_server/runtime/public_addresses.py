@@ -42,8 +42,8 @@ OWNER_LOOKUPS, MOST_LOOKUPS = 4, 64
 """Concurrent lookups of names for one owner and for all."""
 _WEB_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1025
-# No machine has these addresses. If a program can bind them, its system lets programs bind any address.
 _FOREIGN_ADDRESSES = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
+"""Addresses that no machine has. If a program can bind them, its system lets programs bind any address."""
 
 
 class LookupsBusy(OSError):
@@ -106,9 +106,9 @@ async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[lis
         raise
     addresses = await asyncio.wrap_future(future)
     if not private:
-        public = [each for each in addresses if is_public(each)]
-        addresses = [each for each in public if not is_own(each)]
-        if public and not addresses:
+        public_addresses = [address for address in addresses if is_public(address)]
+        addresses = [address for address in public_addresses if not is_own(address)]
+        if public_addresses and not addresses:
             raise OSError(f"{host} is the machine of this server")
     if not addresses:
         raise OSError(f"{host} has no public address")
@@ -134,7 +134,9 @@ def is_own(text: str) -> bool:
             probe.connect((str(address), 9))
         except OSError:  # no route
             return False
-        local, remote = probe.getsockname()[0], probe.getpeername()[0]
+        # The system chose the local address for this peer. It is the same address if the peer is this machine.
+        local = probe.getsockname()[0]
+        remote = probe.getpeername()[0]
     return local == remote or ip_address(local).is_loopback
 
 

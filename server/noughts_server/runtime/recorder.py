@@ -67,19 +67,22 @@ class Recorder:
     interval_seconds: float = 0.25
     """Seconds from the beginning of one commit to that of the next."""
     backlog_limit: int = 50_000
-    """The number of games that are not committed yet, above which `room` waits."""
+    """The number of games that are not committed yet, above which `wait_for_space` waits."""
     referee: str = ""
     """The node's name in a cluster."""
 
     def __post_init__(self) -> None:
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
+        """The games for the next commit."""
         self._advanced: dict[tuple[int, int], Game] = {}
         """Journaled games with new moves since the last commit, by tournament and slot."""
         self._recorded = 0
+        """The number of games that were recorded so far."""
         self._committed = 0
-        self._closed = False
-        self._running = False
+        """The number of games that were committed so far."""
+        self._is_closed = False
+        self._is_running = False
         self._failure: BaseException | None = None
         self._wake = asyncio.Event()
         self._no_delay = asyncio.Event()
@@ -94,70 +97,71 @@ class Recorder:
 
     def record(self, games: list[FinishedGame]) -> None:
         """Accept games and return at once. Raise Draining after `close`."""
-        if self._closed:
+        if self._is_closed:
             raise Draining()
         self._waiting += games
         self._recorded += len(games)
         self._wake.set()
 
     def journal(self, games: Iterable[Game]) -> None:
-        """Have the next commit store the moves of these games, unless they have ended. Accept none after `close`."""
-        if not self._closed:
+        """Let the next commit store the moves of these games, unless they have ended. Do nothing after `close`."""
+        if not self._is_closed:
             for game in games:
                 self._advanced[game.conditions.tournament, game.slot.ordinal] = game
             self._wake.set()
 
     async def flush(self) -> None:
-        """Return when everything recorded so far is committed. Raise the error that ended `run`, if it failed."""
+        """Return when everything recorded so far is committed. If `run` has failed, raise its error."""
         target = self._recorded
         while self._committed < target:
             self._no_delay.set()
             await self._next_commit()
 
-    async def room(self) -> None:
-        """Return when the backlog is within its limit. Raise the error that ended `run`, if it failed."""
+    async def wait_for_space(self) -> None:
+        """Return when the backlog is within its limit. If `run` has failed, raise its error."""
         while self.backlog > self.backlog_limit:
             await self._next_commit()
 
     async def close(self) -> None:
         """Accept no more games, and return when `run` has committed the rest and ended. Can be called repeatedly."""
-        self._closed = True
+        self._is_closed = True
         self._wake.set()
         self._no_delay.set()
-        while self._running:
+        while self._is_running:
             await self._after_commit.wait()
 
     async def run(self) -> None:
         """Commit games until `close`. Raise the database's errors unless they can be temporary."""
-        self._running = True
+        self._is_running = True
         try:
             while await self._has_work():
-                pause = asyncio.get_running_loop().time() + self.interval_seconds
+                next_commit_time = asyncio.get_running_loop().time() + self.interval_seconds
                 await self._commit()
                 # A flush and the end of the recorder do not wait for more games.
-                await set_within(self._no_delay, pause - asyncio.get_running_loop().time())
+                await set_within(self._no_delay, next_commit_time - asyncio.get_running_loop().time())
         except BaseException as error:
             self._failure = error
             if self.backlog:
                 logger.error("games_not_stored", games=self.backlog)
             raise
         finally:
-            self._running = False
+            self._is_running = False
             self._after_commit.set()
 
     async def _has_work(self) -> bool:
         while not self._waiting and not self._advanced:
-            if self._closed:
+            if self._is_closed:
                 return False
             self._wake.clear()
             await self._wake.wait()
         return True
 
     async def _commit(self) -> None:
-        games, self._waiting = self._waiting, []
+        games = self._waiting
+        self._waiting = []
         advanced = [game.so_far() for game in self._advanced.values() if game.is_undecided]
         self._advanced.clear()
-        if not self._closed:
+        if not self._is_closed:
             self._no_delay.clear()
         began = time.perf_counter()
         report = await self._store_games(games, advanced)
@@ -177,16 +181,17 @@ class Recorder:
         was_tried = False
 
         def commit(connection: Connection) -> CommitReport:
-            # If the connection breaks during a commit, the commit may or may not have succeeded.
+            # This is called again if the connection breaks during a commit, which can have succeeded.
             nonlocal was_tried
-            again, was_tried = was_tried, True
-            return store(connection, again=again, referee=self.referee)
+            is_repeated = was_tried
+            was_tried = True
+            return store(connection, again=is_repeated, referee=self.referee)
 
         try:
             return await self.store.write_patiently(commit)
         except DatabaseDamaged as error:
             tournaments = {game.tournament for game in games} | {game.tournament for game in advanced}
-            damaged = {each for each in tournaments if await self._is_damaged(each, games, advanced)}
+            damaged = {key for key in tournaments if await self._is_damaged(key, games, advanced)}
             if not damaged:
                 raise
             for tournament in sorted(damaged):

@@ -211,7 +211,7 @@ class Sessions:
         login = self.login(version)
         return [login] if login else list(map(OnlineBot.submitted, submissions_of(connection, [version])))
 
-    def logged_in(self, version: int, login: OnlineBot) -> None:
+    def log_in(self, version: int, login: OnlineBot) -> None:
         """Record the login of a bot version."""
         self._logins[version] = login
         self._present.add(version)
@@ -254,7 +254,7 @@ class Sessions:
             declines_challenges=hello.declines_challenges,
             variants=tuple(hello.variants),
         )
-        self.logged_in(bot.id, login)
+        self.log_in(bot.id, login)
         welcome = self.welcome(hello, bot)
         welcome.heartbeat_ms = round(heartbeat * 1000)
         welcome.grace_ms = 0
@@ -319,7 +319,7 @@ class Sessions:
         """Return the logins of the bots that belong to this server, also those within their reconnect timeout."""
         return self._logins
 
-    def logged_out(self, version: int) -> None:
+    def log_out(self, version: int) -> None:
         """Record that a bot version has logged in at another server."""
         self._logins.pop(version, None)
         self._present.discard(version)

@@ -220,7 +220,7 @@ class AllUnits:
         async def parts() -> AsyncIterator[Unit]:
             for number in numbers:
                 await supply.progress.until(has_room)
-                await supply.recorder.room()
+                await supply.recorder.wait_for_space()
                 claim = await supply.store.write_patiently(partial(claim_unit, tournament_id=supply.key, number=number))
                 unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
                 async for part in opened_units.parts(unit, claim.encounters):

@@ -18,12 +18,12 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.pace import Pace
 
-# The turns that fill the referee: few enough for large frames, many enough for small differences between shares.
 _TURNS = 16
-# The games without clocks that fill frames well. A tournament that shares with no other lets this many wait.
+"""The turns that fill the referee: few enough for large frames, many enough for small differences between shares."""
 _FULL = 64
-# The turns that a tournament can catch up on after its bots had no capacity left.
+"""The games without clocks that fill frames well. A tournament that shares with no other lets this many wait."""
 _TURNS_OWED = 4
+"""The turns that a tournament can catch up on after its bots had no capacity left."""
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +87,7 @@ class ThroughputQueue:
     def ask(
         self, owner: int, settings: TournamentSettings, playing: GameConditions, on_turn: Callable[[], None]
     ) -> int:
-        """Ask for turns until one ends without games. Return the games of the present turn; 0 if others have it.
+        """Request turns until one ends without games. Return the games of the current turn; 0 if others have it.
 
         The queue calls `on_turn` for each later turn.
         """
@@ -109,14 +109,14 @@ class ThroughputQueue:
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
         share.timed = playing.timed
         share.wants_turn = True
-        # In games with clocks, the bots say themselves how many they can play at once.
+        # In games with clocks, the bots report how many they can play at once.
         if share.pace is None and settings.is_paced and not playing.timed:
             share.pace = Pace(self._clock())
-        self.look()
+        self.give_next_turn()
         return self.turn_of(key)
 
     def turn_of(self, key: int) -> int:
-        """Return how many games the tournament can hand out now."""
+        """Return the number of games that the tournament can give to the referee now."""
         share, games = self._turn
         return games if share is not None and share.key == key else 0
 
@@ -144,7 +144,7 @@ class ThroughputQueue:
                 del self._owners[share.owner]
             self._free_turn(share)
 
-    def look(self) -> None:
+    def give_next_turn(self) -> None:
         """Give the next turn if games can begin. Call it after each change of games, requests or tournaments."""
         for share in self._shares.values():
             if share.pace is not None:
@@ -153,7 +153,7 @@ class ThroughputQueue:
                 share.pace.look(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
-        sizes = {(share.timed, share.owner): self._turn_and_room(share) for share in self._shares.values()}
+        sizes = {(share.timed, share.owner): self._turn_size_and_space(share) for share in self._shares.values()}
         # The games that take seats of each bot. Timed games take a seat for untimed games, too.
         seats_taken = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
         users = Counter((share.guest, bot) for share in self._shares.values() for bot in set(share.bots))
@@ -168,35 +168,35 @@ class ThroughputQueue:
             for timed in {False, share.timed}:
                 seats_taken[timed, share.guest].update(games)
 
-        def room_of(share: _Share) -> int:
+        def space_of(share: _Share) -> int:
             """Return how many more games it can have: if other tournaments use its bots, at most their free seats."""
-            _, room = sizes[share.timed, share.owner]
+            _, space = sizes[share.timed, share.owner]
             if share.pace is not None:
                 begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
-                room = min(room, share.pace.games - begun)
+                space = min(space, share.pace.games - begun)
             if any(users[share.guest, bot] > 1 for bot in share.bots):
                 taken = seats_taken[share.timed, share.guest]
                 for bot, seats in zip(share.bots, seats_of(share), strict=True):
-                    room = min(room, max(1, seats) - taken[bot])
-            return room
+                    space = min(space, max(1, seats) - taken[bot])
+            return space
 
         ready = [
             share
             for share in self._shares.values()
             if share.wants_turn
-            and self._referee.queued(share.key) < min(sizes[share.timed, share.owner][0], room_of(share))
+            and self._referee.queued(share.key) < min(sizes[share.timed, share.owner][0], space_of(share))
         ]
         if ready:
             share = min(ready, key=self._rank)
             owner = self._owners[share.owner]
             size = sizes[share.timed, share.owner][0]
-            room = room_of(share)
+            space = space_of(share)
             if not share.urgency:
                 owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
                 self._passed = max(self._passed, owner.passed)
             share.passed = max(share.passed, owner.last_pass - _TURNS_OWED * size / share.throughput)
             owner.last_pass = max(owner.last_pass, share.passed)
-            self._turn = share, min(size, room)
+            self._turn = share, min(size, space)
             share.on_turn()
 
     def _rank(self, share: _Share) -> tuple[float, float, float, float]:
@@ -206,9 +206,9 @@ class ThroughputQueue:
     def _free_turn(self, share: _Share) -> None:
         if self._turn[0] is share:
             self._turn = None, 0
-        self.look()
+        self.give_next_turn()
 
-    def _turn_and_room(self, asking: _Share) -> tuple[int, int]:
+    def _turn_size_and_space(self, asking: _Share) -> tuple[int, int]:
         """Return the games of a turn, and how many more games can begin now.
 
         If there is only one tournament, the second number includes games that can wait. Each owner can always have an
@@ -218,7 +218,7 @@ class ThroughputQueue:
         timed = asking.timed
         rivals = [share for share in self._shares.values() if share.timed is timed]
         running = sum(self._referee.in_flight(share.key) for share in rivals)
-        of_owner = sum(self._referee.in_flight(share.key) for share in rivals if share.owner == asking.owner)
+        owner_games = sum(self._referee.in_flight(share.key) for share in rivals if share.owner == asking.owner)
         ready_rivals = [share for share in rivals if share.seats]
         limit = max((share.seats for share in ready_rivals), default=1)
         if len(rivals) == 1:
@@ -232,4 +232,4 @@ class ThroughputQueue:
         part = max(1, limit // len({share.owner for share in rivals}))
         if any(share.urgency > asking.urgency for share in ready_rivals if share.wants_turn):
             part = 0
-        return max(1, limit // _TURNS), max(limit - running, part - of_owner)
+        return max(1, limit // _TURNS), max(limit - running, part - owner_games)

@@ -288,7 +288,7 @@ class LocalPlay(Generic[U]):
 
     def _on_progress(self) -> None:
         self._progress.wake()
-        self.queue.look()
+        self.queue.give_next_turn()
 
     def _end(self, key: int) -> None:
         self.drop(key)

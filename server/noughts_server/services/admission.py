@@ -59,11 +59,11 @@ class Admission:
         """By token of a website: the time until which it is remembered, and its owner."""
 
     def busy(self) -> set[Peer]:
-        """Return the connections with a running call."""
+        """Return the connections that have a running call."""
         return set(self._ticket_calls).union(*self._calls.values())
 
     async def admit(self, access: Access, context: Context, method: str) -> Visitor:
-        """Admit a call of this method. It counts until the caller has received its status.
+        """Admit a call of this method. The call counts until the caller has received its status.
 
         Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
         request, the method calls `access.require_scope` later.
@@ -71,11 +71,11 @@ class Admission:
         secret = bearer_token(context)
         peer = peer_of(context.peer())
         address = self._address(context)
-        counted = ExitStack()
-        when_done(context, counted.close)
+        counts_of_call = ExitStack()
+        when_done(context, counts_of_call.close)
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
             # The server issued this ticket to a bot that it called itself.
-            counted.enter_context(_counted(self._ticket_calls, peer))
+            counts_of_call.enter_context(_counting(self._ticket_calls, peer))
             VISITOR.set(visitor := Visitor(address, None, ticket=True, method=method))
             return visitor
         limiter = self.limiter
@@ -83,13 +83,15 @@ class Admission:
         site = self._known_site(site_secret)
         account = Visitor(address, None, site=site).account
         limiter.take("address_rate", account, f"calls a second from {account}")
-        counted.enter_context(limiter.holding("address_calls", account, f"concurrent calls from {account}"))
-        counted.enter_context(self._connected(account, peer))
+        counts_of_call.enter_context(limiter.holding("address_calls", account, f"concurrent calls from {account}"))
+        counts_of_call.enter_context(self._counting_connection(account, peer))
         caller = await self._identify(access, secret)
         if caller is not None:
             # By owner: an owner can have many tokens.
             limiter.take("token_rate", caller.owner, "calls a second with your tokens")
-            counted.enter_context(limiter.holding("token_calls", caller.owner, "concurrent calls with your tokens"))
+            counts_of_call.enter_context(
+                limiter.holding("token_calls", caller.owner, "concurrent calls with your tokens")
+            )
             require_scope_of(access, caller)
             if caller.stale and self._store.trouble is None:
                 await self._store.write(partial(touch_token, token_id=caller.token_id, now_ms=self._store.now_ms()))
@@ -124,9 +126,9 @@ class Admission:
                 self._places.pop(place, None)
 
     def _make_room(self, newcomer: str) -> None:
-        """If all places are taken, make the account with the most waiting calls give up its oldest one.
+        """If all places are taken, end the oldest waiting call of the account with the most waiting calls.
 
-        It need not if the newcomer has as many waiting calls itself.
+        Do nothing if the newcomer has at least as many waiting calls.
         """
         if len(self._places) < self.limiter.limits.strangers:
             return
@@ -202,7 +204,7 @@ class Admission:
         return caller_network(host)
 
     @contextmanager
-    def _connected(self, address: str, peer: Peer) -> Iterator[None]:
+    def _counting_connection(self, address: str, peer: Peer) -> Iterator[None]:
         """Count a call of this connection inside the block.
 
         A connection counts for its address while it has calls. Raises LimitReached.
@@ -211,7 +213,7 @@ class Admission:
         if peer not in calls:
             self.limiter.check("address_connections", f"connections from {address}", len(calls))
         self._calls[address] = calls
-        with _counted(calls, peer):
+        with _counting(calls, peer):
             yield
         if not calls:
             del self._calls[address]
@@ -261,7 +263,7 @@ def _metadata_value(context: Context, name: str) -> str:
 
 
 @contextmanager
-def _counted(calls: Counter[Peer], peer: Peer) -> Iterator[None]:
+def _counting(calls: Counter[Peer], peer: Peer) -> Iterator[None]:
     calls[peer] += 1
     try:
         yield

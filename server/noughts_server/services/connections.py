@@ -90,7 +90,8 @@ class Connections:
                     async with asyncio.timeout(_COUNT_SECONDS):
                         await self._reset_requested.wait()
                 self._reset_requested.clear()
-                peers_to_reset, self._peers_to_reset = self._peers_to_reset, set()
+                peers_to_reset = self._peers_to_reset
+                self._peers_to_reset = set()
                 busy = frozenset(self._busy())
                 lacks_files = self._lack_files()
                 # All open files: an upper limit for the number of connections, and cheap to count.

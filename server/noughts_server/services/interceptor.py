@@ -66,20 +66,26 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None:
             return grpc.stream_stream_rpc_method_handler(
-                self._mapping_errors(_raising(_unknown_method(method)), method)
+                self._call_with_statuses(_call_that_raises(_unknown_method(method)), method)
             )
         call = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
         declared = _LIBRARY_METHOD if method.startswith(_LIBRARY_SERVICES) else declaration(call)
         if declared is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
-            return grpc.stream_stream_rpc_method_handler(self._mapping_errors(_raising(undeclared), method))
-        guarded = self._mapping_errors(self._answering(handler, call, declared, method), method)
+            return grpc.stream_stream_rpc_method_handler(
+                self._call_with_statuses(_call_that_raises(undeclared), method)
+            )
+        call_with_statuses = self._call_with_statuses(
+            self._call_with_admission(handler, call, declared, method), method
+        )
         streams = handler.request_streaming and not method.startswith(_LIBRARY_SERVICES)
-        parse = self._charging(handler.request_deserializer, None if streams else declared.most_bytes)
+        parse = self._charging_parser(handler.request_deserializer, None if streams else declared.most_bytes)
         serialise = handler.response_serializer if handler.response_streaming else None
-        return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
+        return grpc.stream_stream_rpc_method_handler(
+            call_with_statuses, request_deserializer=parse, response_serializer=serialise
+        )
 
-    def _answering(
+    def _call_with_admission(
         self, handler: Any, call: Callable[..., Any], declared: Declaration, method: str
     ) -> Callable[..., Any]:
         """Return `call`, the method of `handler`, as a stream that admits its caller and applies the limits."""
@@ -146,8 +152,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
             raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
-    def _charging(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
-        """Return `parse` with a charge to the caller for the bytes, of which a request can have at most `most`."""
+    def _charging_parser(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
+        """Return `parse` with a charge to the caller for the bytes. Requests of more than `most` bytes are refused."""
         charge = self._admission.charge
         weight = LARGE_WEIGHT if most == LARGE_REQUEST else 1
 
@@ -159,10 +165,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
         return read
 
-    def _mapping_errors(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+    def _call_with_statuses(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
         """Return `call` with its errors as statuses of gRPC, and with a time limit for the rest of the answer."""
 
-        async def guarded(requests: Any, context: Context) -> None:
+        async def call_and_map_errors(requests: Any, context: Context) -> None:
             try:
                 await call(requests, context)
                 self._delivery.limit_rest(context)
@@ -179,7 +185,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 except grpc.aio.InternalError:
                     raise asyncio.CancelledError from None
 
-        return guarded
+        return call_and_map_errors
 
     def _status(self, error: BaseException, method: str) -> Status:
         """Return the status of an error, and release the objects that its traceback refers to."""
@@ -243,7 +249,7 @@ def _unknown_method(method: str) -> UnknownMethod:
     return UnknownMethod("method", method, "a method of noughts.v1")
 
 
-def _raising(error: Exception) -> Callable[[Any, Context], Any]:
+def _call_that_raises(error: Exception) -> Callable[[Any, Context], Any]:
     async def refuse(requests: Any, context: Context) -> NoReturn:
         raise error
 

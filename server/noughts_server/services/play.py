@@ -88,7 +88,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             declines_challenges=hello.declines_challenges,
             variants=tuple(hello.variants),
         )
-        self._sessions.logged_in(bot.id, login)
+        self._sessions.log_in(bot.id, login)
         wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens
         wire.player.stored_ends = hello.stored_ends

@@ -105,14 +105,16 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     async def StopTest(self, request: pb.StopTestRequest, context: Context) -> pb.StopTestResponse:
         slug = await self._existing_slug(request.name)
         director = self.tournaments.director
-        await director.uncancelled(partial(director.pause, slug, owner_id=current_caller().only_owner, now=request.now))
+        await director.run_uncancelled(
+            partial(director.pause, slug, owner_id=current_caller().only_owner, now=request.now)
+        )
         return pb.StopTestResponse(test=await self._test_with_standings(slug))
 
     @open_to(Access.ORGANISE)
     async def ResumeTest(self, request: pb.ResumeTestRequest, context: Context) -> pb.ResumeTestResponse:
         slug = await self._existing_slug(request.name)
         director = self.tournaments.director
-        await director.uncancelled(partial(director.start, slug, owner_id=current_caller().only_owner))
+        await director.run_uncancelled(partial(director.start, slug, owner_id=current_caller().only_owner))
         return pb.ResumeTestResponse(test=await self._test_with_standings(slug))
 
     def _common_variant(self, connection: Connection, test: pb.Test) -> str:

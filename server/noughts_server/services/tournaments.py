@@ -166,7 +166,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             require_scope(caller, ORGANISE)
         else:
             require_scope(caller, play_as(entry.bot), ORGANISE)
-        await self.director.uncancelled(lambda: self.director.withdraw(slug, request.label, owner_id=caller.only_owner))
+        await self.director.run_uncancelled(
+            lambda: self.director.withdraw(slug, request.label, owner_id=caller.only_owner)
+        )
         return pb.WithdrawTournamentResponse()
 
     @open_to(Access.ORGANISE)
@@ -233,14 +235,14 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def StopRepeating(self, request: pb.StopRepeatingRequest, context: Context) -> pb.StopRepeatingResponse:
         slug = tournament_id("name", request.name)
         owner = current_caller().only_owner
-        stopped = await self.director.uncancelled(lambda: self.director.stop_league(slug, owner_id=owner))
+        stopped = await self.director.run_uncancelled(lambda: self.director.stop_league(slug, owner_id=owner))
         return pb.StopRepeatingResponse(tournament=await self.with_standings(stopped.slug))
 
     async def _change(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
         """Call `change`, a method of the director, for a tournament of the caller, and return the tournament."""
         slug = tournament_id("name", name)
         owner = current_caller().only_owner
-        await self.director.uncancelled(lambda: change(slug, owner_id=owner))
+        await self.director.run_uncancelled(lambda: change(slug, owner_id=owner))
         return await self.with_standings(slug)
 
     async def with_standings(self, slug: str) -> pb.Tournament:

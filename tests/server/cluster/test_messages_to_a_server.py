@@ -103,7 +103,7 @@ async def test_server_that_stops_announces_that_it_leaves(side: ServerSide) -> N
 
 async def test_a_bot_that_logs_in_elsewhere_leaves_here(side: ServerSide) -> None:
     login = OnlineBot(bot=1, name="bots/ada/versions/1", token=None, declines_challenges=False)
-    side.sessions.logged_in(1, login)
+    side.sessions.log_in(1, login)
     async with running(Presence(side.sessions, side.remote, side.bus, "here").run()):
         await asyncio.sleep(0)
         there = pb.BotPresence(version=1, bot=1, name=login.name, fresh=True, online=True)
@@ -118,7 +118,7 @@ async def test_thousands_of_bots_are_in_one_complete_message(side: ServerSide) -
     side.bus.subscribe(SERVERS, presences.append)
     for version in range(1, 2_501):
         login = OnlineBot(bot=version, name=f"bots/b{version}", token=None, declines_challenges=False)
-        side.sessions.logged_in(version, login)
+        side.sessions.log_in(version, login)
     Presence(side.sessions, side.remote, side.bus, "here").tell_all()
     # Only a complete message tells the others which bots have left.
     assert [(presence.complete, len(presence.bots)) for presence in presences] == [(True, 2_500)]

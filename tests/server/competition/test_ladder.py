@@ -96,7 +96,7 @@ class Simulation:
         self.now, number, pair = heappop(self.playing)
         gap = self.strength.get(pair.first, 0.0) - self.strength.get(pair.second, 0.0)
         points = float(sum(self.chance.random() < 1 / (1 + 10 ** (-gap / 400)) for _ in range(2)))
-        self.ladder.played(*pair, points, 2 - points)
+        self.ladder.record_result(*pair, points, 2 - points)
         self.over[number] = PlayedEncounter(1, *pair, points, 2 - points, 2)
         for entry in pair:
             self.open[entry] -= 1
@@ -243,7 +243,7 @@ def test_rebuilt_ladder_makes_the_same_pairs(entries: int, steps: int) -> None:
         pairs = simulation.ladder.pair(1)
         assert rebuilt.pair(1) == pairs
         for ladder in (simulation.ladder, rebuilt):
-            ladder.played(*pairs[0], 1.5, 0.5)
+            ladder.record_result(*pairs[0], 1.5, 0.5)
 
 
 @examples(15)

@@ -48,7 +48,7 @@ async def silent_bot(client: Client, token: str, name: str) -> AsyncIterator[Non
 async def check_absences(absences: Absences, count: int) -> None:
     """Run the periodic check `count` times, as `run` does once a period."""
     for _ in range(count):
-        await absences._look()
+        await absences._check_entries()
 
 
 async def finished_cup(client: Client) -> tournaments_pb2.Tournament:

@@ -94,10 +94,10 @@ async def test_room_waits_while_the_backlog_is_above_its_limit(arena: Arena) -> 
     games = await claimed_games(arena, 40)
     async with recording(arena, backlog_limit=10) as (recorder, _):
         recorder.record(games[:10])
-        await recorder.room()
+        await recorder.wait_for_space()
         assert recorder.backlog == 10
         recorder.record(games[10:])
-        await recorder.room()
+        await recorder.wait_for_space()
         assert recorder.backlog <= 10
 
 
@@ -131,7 +131,7 @@ async def test_a_broken_database_ends_the_recorder_and_all_that_wait(arena: Aren
     recorder = Recorder(arena.store, lambda report: None, backlog_limit=5)
     recorder.record(games)
     flushing, waiting, running = await asyncio.gather(
-        recorder.flush(), recorder.room(), recorder.run(), return_exceptions=True
+        recorder.flush(), recorder.wait_for_space(), recorder.run(), return_exceptions=True
     )
     assert "pair_scores" in str(running)
     for error in (flushing, waiting):

@@ -35,7 +35,7 @@ class Matches:
     def __init__(self) -> None:
         self.referee = Referee(lambda games: None)
         self.queue = ThroughputQueue(self.referee)
-        self.referee.on_progress = self.queue.look
+        self.referee.on_progress = self.queue.give_next_turn
         self.started = Counter[int]()
         """Numbers of started games, by tournament."""
         self.tasks: dict[int, asyncio.Task[None]] = {}

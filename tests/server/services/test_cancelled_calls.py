@@ -19,7 +19,7 @@ from tests.support.patience import PATIENCE
 
 async def start_cup(client: Client) -> None:
     director = client.server.director
-    await director.uncancelled(lambda: director.start("cup"))
+    await director.run_uncancelled(lambda: director.start("cup"))
 
 
 async def cancel_while_writing(client: Client, monkeypatch: pytest.MonkeyPatch, call: Awaitable[object]) -> None:
@@ -76,7 +76,7 @@ async def test_a_stopping_server_accepts_no_work_and_ends_running_work(tmp_path:
 
         async def refused_work() -> None:
             with pytest.raises(Draining):
-                await director.uncancelled(never)
+                await director.run_uncancelled(never)
 
         async with director.directing():
             tasks.create_task(refused_work())

@@ -138,7 +138,7 @@ async def test_writers_of_several_processes_wait_for_each_other(arena: Arena) ->
         create_owner(connection, "ada")
         with pytest.raises(DatabaseBusy) as refused:
             # The second store fails because the transaction of the first one has locked the database.
-            raise other._dialect.translated(_error_of_second_writer(other)) or AssertionError
+            raise other._dialect.translate(_error_of_second_writer(other)) or AssertionError
         assert refused.value.problem == "another session has locked it"
         assert "pg_terminate_backend" in refused.value.remedy
 

@@ -141,9 +141,9 @@ class Ladder:
             first, second = encounter.first, encounter.second
             add_if_new(first)
             add_if_new(second)
-            ladder.began(first, second)
+            ladder.record_pairing(first, second)
             if isinstance(encounter, PlayedEncounter):
-                ladder.played(first, second, encounter.first_points, encounter.second_points)
+                ladder.record_result(first, second, encounter.first_points, encounter.second_points)
         for entry in sorted(entries):
             add_if_new(entry)
         return ladder
@@ -155,14 +155,14 @@ class Ladder:
         self._start_waiting(bot)
 
     def withdraw(self, entry: int) -> None:
-        """Withdraw an entry: it is not paired again. `played` can still report its current encounter."""
+        """Withdraw an entry: it is not paired again. `record_result` can still report its current encounter."""
         bot = self._bots[entry]
         if not bot.is_withdrawn:
             self._stop_waiting(bot)
             bot.is_withdrawn = True
             self._present_bots -= 1
 
-    def began(self, first: int, second: int) -> None:
+    def record_pairing(self, first: int, second: int) -> None:
         """Record that these two bots are paired; `first` begins."""
         one, other = self._bots[first], self._bots[second]
         self._level = max(self._level, min(one.turn, other.turn))
@@ -178,7 +178,7 @@ class Ladder:
         self._live[first, second] = self._paired_encounters
         self._oldest.append((self._paired_encounters, first, second))
 
-    def played(self, first: int, second: int, first_points: float, second_points: float) -> None:
+    def record_result(self, first: int, second: int, first_points: float, second_points: float) -> None:
         """Record that the encounter of these two bots is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
         total = first_points + second_points
@@ -200,7 +200,7 @@ class Ladder:
         encounters: list[Encounter] = []
         while len(encounters) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(pair)
-            self.began(one.entry, other.entry)
+            self.record_pairing(one.entry, other.entry)
             encounters.append(Encounter(one.entry, other.entry))
         return encounters
 

@@ -54,7 +54,7 @@ def back_up(
         raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error
     except sqlite3.Error as error:
         _remove(partial)
-        translated = troubles.translated(error)
+        translated = troubles.translate(error)
         raise error if translated is None else troubles.unusable(str(target), translated) from error
     except BaseException:
         _remove(partial)

@@ -261,7 +261,7 @@ class Store:
                 place, f"{target} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE
             ) from error
         except DBAPIError as error:
-            translated = kind.translated(error)
+            translated = kind.translate(error)
             if translated is None:
                 raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
             raise kind.unusable(place, translated) from error
@@ -335,7 +335,7 @@ class Store:
             with self._writing.begin() as connection:
                 result = function(connection)
         except DBAPIError as error:
-            raise self._dialect.translated(error) or error from error
+            raise self._dialect.translate(error) or error from error
         # Check before the caller relies on the write, because SQLite writes to a deleted file without an error.
         self.check_place()
         return result
@@ -346,7 +346,7 @@ class Store:
             with self._reading.connect() as connection:
                 return function(connection)
         except DBAPIError as error:
-            translated = self._dialect.translated(error)
+            translated = self._dialect.translate(error)
             # DatabaseReadOnly means here that a reader tried to write. The database itself works.
             if translated is None or isinstance(translated, DatabaseReadOnly):
                 raise error from error
@@ -375,4 +375,4 @@ def _check_current(engine: Engine, url: URL) -> None:
         with engine.connect() as connection:
             check_current(connection, place)
     except DBAPIError as error:
-        raise kind.unusable(place, kind.translated(error) or DatabaseReadOnly(str(error))) from error
+        raise kind.unusable(place, kind.translate(error) or DatabaseReadOnly(str(error))) from error

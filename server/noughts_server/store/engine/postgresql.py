@@ -282,7 +282,7 @@ def findings(connection: Connection) -> Iterator[str]:
     yield from ()
 
 
-def translated(error: DBAPIError) -> NoughtsError | None:
+def translate(error: DBAPIError) -> NoughtsError | None:
     """Return the NoughtsError for an error of the driver; None if the statement itself was wrong."""
     state = error.orig.sqlstate if isinstance(error.orig, psycopg.Error) else None
     if state is None:

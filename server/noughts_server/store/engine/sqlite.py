@@ -210,7 +210,7 @@ def findings(connection: Connection) -> Iterator[str]:
         yield str(error.orig)
 
 
-translated = troubles.translated
+translate = troubles.translate
 unusable = troubles.unusable
 guard = troubles.guard
 

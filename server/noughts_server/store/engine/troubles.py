@@ -39,7 +39,7 @@ _LEAST_BYTES = 64 << 10
 _FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
 
 
-def translated(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
+def translate(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
     """Return the NoughtsError for an error of SQLite; None if the statement itself was wrong."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code: int | None = getattr(cause, "sqlite_errorcode", None)

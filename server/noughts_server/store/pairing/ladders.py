@@ -39,7 +39,7 @@ class StoredLadder:
             if encounter.games == self._length:
                 del self._open[number]
                 other_points = self._length - encounter.points
-                self._ladder.played(encounter.first, encounter.second, encounter.points, other_points)
+                self._ladder.record_result(encounter.first, encounter.second, encounter.points, other_points)
 
     def follow(self, connection: Connection, tournament_id: int) -> None:
         """Add entries that have joined since, and withdraw those that left."""

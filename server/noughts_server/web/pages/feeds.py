@@ -42,7 +42,7 @@ async def _atom(website: Website, request: Request, template: str, **values: Any
 
 
 async def tournaments_calendar(website: Website, request: Request) -> Response:
-    """Return the calendar with the starts of all tournaments."""
+    """Return the calendar with the starts of the newest tournaments."""
     upstream = website.upstream
     list_newest = tournaments_pb2.ListTournamentsRequest(page_size=_MOST_STARTS)
     tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, list_newest))["tournaments"]
