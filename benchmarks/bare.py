@@ -3,7 +3,7 @@
     python benchmarks/bare.py pingpong          one small message back and forth on a bidi stream
     python benchmarks/bare.py echo --flight N   frames of the size of N concurrent games, two bots, no rules
 
-Prints one JSON line: {"per_second": ...} with exchanges (pingpong) or turns (echo) per second.
+Prints one line of JSON, {"per_second": ...}: exchanges per second (pingpong), or turns per second (echo).
 """
 
 import argparse
@@ -22,10 +22,11 @@ from noughts_proto.v1 import play_pb2 as pb
 
 _METHOD = "/bare.Bare/Play"
 _WARM_SECONDS = 0.5
+"""The time before the measurement begins."""
 
 
 class _Exchange:
-    """The server's end: write a message and wait for the answer, repeatedly. Count the exchanges."""
+    """The server's side: write a message and wait for the answer, repeatedly, and count the exchanges."""
 
     def __init__(self, message: bytes, bots: int) -> None:
         self.count = 0
@@ -47,7 +48,7 @@ class _Exchange:
 
 
 class _FrameExchange(_Exchange):
-    """The same with frames of turns, which are composed and parsed every time, as in a referee."""
+    """An exchange of frames of turns, which are composed and parsed every time, as in a referee."""
 
     def __init__(self, turns: int, bots: int) -> None:
         super().__init__(b"", bots)

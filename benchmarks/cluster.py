@@ -35,10 +35,10 @@ from tests.cluster.watching import Observer
 
 _BOTS = [f"bot{number}" for number in range(10)]
 _ENDLESS = 100_000
-_GAMES_WATCHED = 60
+_WATCHED_GAMES = 60
 _MESSAGE_BYTES = 250
 _CONSOLE = Console(soft_wrap=True)
-_DRAIN = tournaments_pb2.CancelTournamentRequest(name="tournaments/league")
+_CANCEL_LEAGUE = tournaments_pb2.CancelTournamentRequest(name="tournaments/league")
 
 Figures = dict[str, float]
 
@@ -47,7 +47,7 @@ Figures = dict[str, float]
 async def _league(
     referees: int, bots: list[str], *, options: tuple[str, ...] = (), remote: bool = True, **settings: Any
 ) -> AsyncIterator[Cluster]:
-    """Run a tournament for as long as the block lasts. Without referees, one server plays it."""
+    """Run a tournament inside the block. Without referees, one server plays it. `remote`: the bots are processes."""
     async with running_cluster(servers=2 if referees else 0, referees=referees, options=options) as cluster:
         if not referees:
             await cluster.start_server(alone=True)
@@ -59,7 +59,7 @@ async def _league(
         await cluster.organise("league", bots, **settings)
         yield cluster
         stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
-        await cluster.call(stub.CancelTournament, _DRAIN)
+        await cluster.call(stub.CancelTournament, _CANCEL_LEAGUE)
 
 
 async def _rate(cluster: Cluster, seconds: float) -> float:
@@ -76,28 +76,28 @@ async def _games(referees: int, seconds: float) -> Figures:
 
 
 async def _events(referees: int, seconds: float) -> Figures:
-    """Return the plies of watched long games that reach watchers: one on each of two servers, two on a single one."""
-    settings: dict[str, Any] = {"variant": "mnk:30,30,30", "games_per_pair": 2, "concurrency": _GAMES_WATCHED}
+    """Return the plies per second that reach two watchers of each game: one on each of two servers, or both on one."""
+    settings: dict[str, Any] = {"variant": "mnk:30,30,30", "games_per_pair": 2, "concurrency": _WATCHED_GAMES}
     async with _league(referees, _BOTS, **settings) as cluster:
-        watched = range(1, _GAMES_WATCHED + 1)
+        watched = range(1, _WATCHED_GAMES + 1)
         async with (
             watch_tournament(cluster, "league", watched) as observers,
-            _also(cluster, watched, referees) as others,
+            _second_watchers(cluster, watched, referees) as others,
         ):
             await asyncio.sleep(1)
-            everybody = observers + others
-            before, began = sum(each.plies for each in everybody), time.perf_counter()
+            observers = observers + others
+            before, began = sum(observer.plies for observer in observers), time.perf_counter()
             await asyncio.sleep(seconds)
-            events = sum(each.plies for each in everybody) - before
+            events = sum(observer.plies for observer in observers) - before
             took = time.perf_counter() - began
-            gaps = [gap for each in everybody for gap in each.gaps]
+            gaps = [gap for observer in observers for gap in observer.gaps]
             assert not gaps, gaps[:5]
     return {"events/s": events / took}
 
 
 @asynccontextmanager
-async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterator[list[Observer]]:
-    """Return the number of watchers for which there is no second server."""
+async def _second_watchers(cluster: Cluster, watched: range, referees: int) -> AsyncIterator[list[Observer]]:
+    """Watch the games a second time if there is only one server."""
     if referees:
         yield []
     else:
@@ -108,7 +108,7 @@ async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterato
 async def _bare_bus(seconds: float) -> Figures:
     """Return the number of messages that one process can send to another over NATS."""
     async with running_cluster(servers=0, referees=0) as cluster:
-        counter = ForkedProcess(cluster.folder / "counter", _count, cluster.nats.url)
+        counter = ForkedProcess(cluster.folder / "counter", _receive_all, cluster.nats.url)
         client = await nats.connect(cluster.nats.url)
         replies = await client.subscribe("counted")
         message, sent = bytes(_MESSAGE_BYTES), 0
@@ -126,26 +126,26 @@ async def _bare_bus(seconds: float) -> Figures:
     return {"messages/s": sent / took}
 
 
-def _count(url: str) -> None:
-    """Receive all messages, in a separate process."""
+def _receive_all(url: str) -> None:
+    """Receive all messages of the bare bus, in a separate process."""
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
-    async def take() -> None:
+    async def receive() -> None:
         client = await nats.connect(url)
 
-        async def nothing(_: object) -> None:
+        async def ignore(_: object) -> None:
             return
 
-        await client.subscribe("bare", cb=nothing)
+        await client.subscribe("bare", cb=ignore)
         await client.flush()
         await client.publish("counted", b"")
         await asyncio.Event().wait()
 
-    run_loop(take())
+    run_loop(receive())
 
 
 async def _microseconds_a_ply(referees: int, seconds: float) -> Figures:
-    """Play one game at a time, on a board that takes about 100 plies."""
+    """Play one game at a time on a board with 100 cells, which nearly every game fills."""
     settings: dict[str, Any] = {"variant": "mnk:10,10,10", "games_per_pair": _ENDLESS, "concurrency": 1}
     async with _league(referees, _BOTS[:2], **settings) as cluster:
         await asyncio.sleep(1.5)
@@ -181,20 +181,20 @@ def main() -> None:
     options = parser.parse_args()
     for part in options.parts or _PARTS:
         measure, numbers = _PARTS[part]
-        found: defaultdict[str, list[Figures]] = defaultdict(list)
+        runs_by_name: defaultdict[str, list[Figures]] = defaultdict(list)
         for _ in range(options.rounds):
             for referees in numbers:
                 name = f"{referees} referees" if referees else "a server alone"
-                found[name].append(asyncio.run(measure(referees, options.seconds)))
+                runs_by_name[name].append(asyncio.run(measure(referees, options.seconds)))
             if part == "rates":
-                found["a bare bus"].append(asyncio.run(_bare_bus(options.seconds / 2)))
-        _tell(part, found)
+                runs_by_name["a bare bus"].append(asyncio.run(_bare_bus(options.seconds / 2)))
+        _print_table(part, runs_by_name)
 
 
-def _tell(part: str, found: dict[str, list[Figures]]) -> None:
+def _print_table(part: str, runs_by_name: dict[str, list[Figures]]) -> None:
     table = Table("", "", "of the first", title=part)
     first: Figures = {}
-    for name, runs in found.items():
+    for name, runs in runs_by_name.items():
         for unit in runs[0]:
             median = statistics.median(run[unit] for run in runs)
             first.setdefault(unit, median)

@@ -30,9 +30,9 @@ HEADER = Path(__file__).resolve().parents[1] / "bots" / "noughts_bots" / "includ
 SIZE, FIVE = 15, 5
 FEW_GAMES = 20
 THINKING_GAMES = {1: 240, 5: 60}
-"""By milliseconds a move."""
+"""The number of games of each thinking engine, by its milliseconds per move."""
 FEW_THINKING_GAMES = 4
-_WAYS = ((1, 0), (0, 1), (1, 1), (1, -1))
+_DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 _THINKER = """
 #define _POSIX_C_SOURCE 200809L
 #define THINKING_MS %d
@@ -47,7 +47,7 @@ static double now(void) {
 static int32_t play(void *bot, const noughts_turn *turn) {
     const double until = now() + THINKING_MS / 1e3;
     const struct timespec pause = {0, THINKING_MS * 1000000 - 200000};
-    /* A sleep is late by some microseconds: the rest is waited awake. */
+    /* A sleep ends some microseconds late, so the last part is a busy loop. */
     uint32_t free_cells[900];
     (void)bot;
     noughts_free(turn, free_cells);
@@ -61,7 +61,7 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
 
 
 class Cost(NamedTuple):
-    """Seconds."""
+    """Wall time and processor time, in seconds."""
 
     wall: float
     processor: float
@@ -71,24 +71,25 @@ class Row(NamedTuple):
     name: str
     games_per_second: float
     processor: float
-    """Seconds a game."""
+    """Seconds of processor time per game."""
 
 
 Manager = Callable[[Path, int, int], Cost]
-"""Plays games of an engine against itself: its program, how many, and how many at once."""
+"""Plays games of an engine against itself. Arguments: its program, the number of games, and of concurrent games."""
 
 
-def built(folder: Path, source: Path) -> Path:
+def build_engine(folder: Path, source: Path) -> Path:
     """Return the engine, built from a bot in C."""
-    return compiled(folder, [EXAMPLES / "engine.c", source])
+    return compile_program(folder, [EXAMPLES / "engine.c", source])
 
 
-def compiled(folder: Path, sources: Sequence[Path]) -> Path:
+def compile_program(folder: Path, sources: Sequence[Path]) -> Path:
     """Compile a program from C sources and name it after the last one."""
     target = folder / f"pbrain-{sources[-1].stem}"
-    compiler = [found] if (found := shutil.which("cc")) else [sys.executable, "-m", "ziglang", "cc"]
-    words = [*compiler, "-std=c99", "-O2", "-I", str(HEADER), "-o", str(target), *map(str, sources)]
-    subprocess.run(words, check=True)
+    installed = shutil.which("cc")
+    compiler = [installed] if installed else [sys.executable, "-m", "ziglang", "cc"]
+    line = [*compiler, "-std=c99", "-O2", "-I", str(HEADER), "-o", str(target), *map(str, sources)]
+    subprocess.run(line, check=True)
     return target
 
 
@@ -100,19 +101,21 @@ class _Game:
             subprocess.Popen([engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for _ in range(2)
         ]
         self.first = 1
+        """The side that moves first."""
         self.restarting = 0
+        """The number of engines that have not answered RESTART yet."""
         for side in (0, 1):
-            self.tell(side, f"START {SIZE}\n".encode())
-            said = b""
-            while b"OK" not in said:
-                said += os.read(self.descriptor(side), 100)
+            self.write(side, f"START {SIZE}\n".encode())
+            output = b""
+            while b"OK" not in output:
+                output += os.read(self.descriptor(side), 100)
 
     def descriptor(self, side: int) -> int:
         pipe = self.engines[side].stdout
         assert pipe is not None
         return pipe.fileno()
 
-    def tell(self, side: int, line: bytes) -> None:
+    def write(self, side: int, line: bytes) -> None:
         pipe = self.engines[side].stdin
         assert pipe is not None
         os.write(pipe.fileno(), line)
@@ -120,19 +123,19 @@ class _Game:
     def begin(self) -> None:
         self.first ^= 1
         self.stones: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
-        self.tell(self.first, b"BEGIN\n")
+        self.write(self.first, b"BEGIN\n")
 
-    def played(self, side: int, line: bytes) -> bool:
+    def play(self, side: int, line: bytes) -> bool:
         """Make a move. Return whether the game continues."""
         column, row = map(int, line.split(b","))
         stones = self.stones[side]
         stones.add((column, row))
         if len(stones) + len(self.stones[1 - side]) == SIZE * SIZE or _has_five(stones, column, row):
             self.restarting = 2
-            for each in (0, 1):
-                self.tell(each, b"RESTART\n")
+            for player in (0, 1):
+                self.write(player, b"RESTART\n")
             return False
-        self.tell(1 - side, b"TURN %d,%d\n" % (column, row))
+        self.write(1 - side, b"TURN %d,%d\n" % (column, row))
         return True
 
     def close(self) -> None:
@@ -142,7 +145,7 @@ class _Game:
 
 
 def _has_five(stones: set[tuple[int, int]], column: int, row: int) -> bool:
-    for across, down in _WAYS:
+    for across, down in _DIRECTIONS:
         length = 1
         for sign in (1, -1):
             for steps in count(1):
@@ -175,7 +178,7 @@ def bare_loop(engine: Path, games: int, at_once: int) -> Cost:
                             waiting -= 1
                             game.begin()
                     else:
-                        done += not game.played(side, line)
+                        done += int(not game.play(side, line))
         wall, own = time.perf_counter() - began, time.process_time() - used
     before = processor_seconds()
     for game in running:
@@ -203,7 +206,7 @@ class Peer:
         )  # fmt: skip
 
 
-class Ours:
+class Noughts:
     """`noughts match`, from a Python that has Noughts."""
 
     def __init__(self, python: str) -> None:
@@ -226,7 +229,7 @@ def command(*words: str) -> Cost:
         return Cost(time.perf_counter() - began, processor_seconds() - used)
 
 
-def without_start(manager: Manager, engine: Path, games: int, few: int, at_once: int) -> Cost:
+def cost_without_start(manager: Manager, engine: Path, games: int, few: int, at_once: int) -> Cost:
     """Return the cost of `games - few` games."""
     if manager is bare_loop:
         return manager(engine, games - few, at_once)
@@ -237,11 +240,11 @@ def without_start(manager: Manager, engine: Path, games: int, few: int, at_once:
 def plies_of(engine: Path) -> int:
     """Return the number of plies of a game of this engine against itself; all its games are the same."""
     game = _Game(engine)
-    plies, over = 0, False
+    plies, is_over = 0, False
     game.begin()
-    while not over:
+    while not is_over:
         side = (game.first + plies) % 2
-        over = not game.played(side, os.read(game.descriptor(side), 4096))
+        is_over = not game.play(side, os.read(game.descriptor(side), 4096))
         plies += 1
     game.close()
     return plies
@@ -254,22 +257,22 @@ def compare(
     rows: dict[str, list[Cost]] = {name: [] for name in managers}
     for _ in range(rounds):
         for name, manager in managers.items():
-            rows[name].append(without_start(manager, engine, games, few, at_once))
-    played = games - few
+            rows[name].append(cost_without_start(manager, engine, games, few, at_once))
+    counted = games - few
     return [
-        Row(name, played / statistics.median(each.wall for each in costs), median_processor(costs) / played)
+        Row(name, counted / statistics.median(cost.wall for cost in costs), median_processor(costs) / counted)
         for name, costs in rows.items()
     ]
 
 
-def start(manager: Manager, engine: Path, rounds: int) -> Cost:
+def start_cost(manager: Manager, engine: Path, rounds: int) -> Cost:
     """Return the median cost of a match of one short game, which is mostly that of its start."""
     costs = [manager(engine, 1, 1) for _ in range(rounds)]
-    return Cost(statistics.median(each.wall for each in costs), median_processor(costs))
+    return Cost(statistics.median(cost.wall for cost in costs), median_processor(costs))
 
 
 def median_processor(costs: Sequence[Cost]) -> float:
-    return statistics.median(each.processor for each in costs)
+    return statistics.median(cost.processor for cost in costs)
 
 
 def main() -> None:
@@ -284,30 +287,30 @@ def main() -> None:
     if options.peer:
         managers["c-gomoku-cli"] = Peer(options.peer)
     if options.commit:
-        managers["other commit"] = Ours(options.commit)
-    managers["Noughts"] = Ours(sys.executable)
+        managers["other commit"] = Noughts(options.commit)
+    managers["Noughts"] = Noughts(sys.executable)
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as place:
         folder = Path(place)
         if options.only in (None, "start"):
             print("a match of one game: seconds, and seconds of processor time")
-            engine = built(folder, EXAMPLES / "lowest.c")
+            engine = build_engine(folder, EXAMPLES / "lowest.c")
             for name, manager in managers.items():
-                once = start(manager, engine, options.rounds)
+                once = start_cost(manager, engine, options.rounds)
                 print(f"{name:<14} {once.wall:.2f} {once.processor:.2f}", flush=True)
         if options.only in (None, "thinking"):
             print("wall time per ply x games at once / thinking time")
             for milliseconds, games in THINKING_GAMES.items():
                 source = folder / f"thinker{milliseconds}.c"
                 source.write_text(_THINKER % milliseconds)
-                engine = built(folder, source)
+                engine = build_engine(folder, source)
                 plies = plies_of(engine)
                 for at_once in (1, 2):
                     for row in compare(managers, engine, games, FEW_THINKING_GAMES, at_once, options.rounds):
-                        over = at_once / row.games_per_second / plies / (milliseconds / 1e3)
-                        print(f"{milliseconds} ms, {at_once} at once  {row.name:<14} {over:.3f}", flush=True)
+                        ratio = at_once / row.games_per_second / plies / (milliseconds / 1e3)
+                        print(f"{milliseconds} ms, {at_once} at once  {row.name:<14} {ratio:.3f}", flush=True)
         if options.only in (None, "quick"):
             print("engines that answer immediately: games/s, and ms of processor time per game")
-            engine = built(folder, EXAMPLES / "lowest.c")
+            engine = build_engine(folder, EXAMPLES / "lowest.c")
             for at_once in (1, 2, 8):
                 for row in compare(managers, engine, options.games, FEW_GAMES, at_once, options.rounds):
                     cost = f"{row.games_per_second:>6.0f} {row.processor * 1e3:>6.2f}"

@@ -1,11 +1,11 @@
-"""A thousand boards in each step, compared with PettingZoo's environments one after the other, and with pgx on the CPU.
+"""Measure environments that step a thousand boards at once, compared with PettingZoo and pgx on the CPU.
 
     python -m benchmarks.gym [--runs 5] [--pgx PYTHON]
 
-Everywhere the same work: in each step each of 1,024 boards gets a random legal action from the mask that its
-environment shows, and a board whose game is over begins again. PYTHON is an interpreter with pgx and JAX, which do not
-belong to the project. Prints medians of alternating runs: boards a second, and microseconds of processor time a board.
-Neither PettingZoo nor pgx has gomoku.
+All do the same work: in each step each of 1,024 boards gets a random legal action from the action mask of its
+environment, and a board whose game has ended begins again. PYTHON is an interpreter with pgx and JAX, which are not
+dependencies of the project. Prints medians of alternating runs: boards a second, and microseconds of processor time a
+board. Neither PettingZoo nor pgx has gomoku.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import numpy as np
 from noughts_bots.adapters.gymnasium import NoughtsVectorEnv
 
 BOARDS, STEPS = 1_024, 20
-_OURS_ONLY = "gomoku"
+_ONLY_NOUGHTS = "gomoku"
 _PGX = """
 import sys, time, jax, jax.numpy as jnp, pgx
 from pgx.experimental import auto_reset
@@ -50,28 +50,28 @@ Speed = tuple[float, float]
 """Boards a second, and microseconds of processor time a board."""
 
 
-def _speed(boards: int, work: Callable[[], None]) -> Speed:
+def _measure(boards: int, work: Callable[[], None]) -> Speed:
     began, spent = time.perf_counter(), time.process_time()
     work()
     return boards / (time.perf_counter() - began), (time.process_time() - spent) / boards * 1e6
 
 
-def arrays(variant: str) -> Speed:
+def noughts(variant: str) -> Speed:
     env = NoughtsVectorEnv(BOARDS, variant, opponent=None)
     _, info = env.reset(seed=1)
-    draw = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
 
     def work() -> None:
         nonlocal info
         for _ in range(STEPS * 20):
             mask = info["action_mask"]
-            _, _, _, _, info = env.step((draw.random(mask.shape, np.float32) * mask).argmax(axis=1))
+            _, _, _, _, info = env.step((rng.random(mask.shape, np.float32) * mask).argmax(axis=1))
 
-    return _speed(BOARDS * STEPS * 20, work)
+    return _measure(BOARDS * STEPS * 20, work)
 
 
-def one_by_one(variant: str) -> Speed:
-    """PettingZoo's raw environments, without the wrappers that check each call."""
+def pettingzoo(variant: str) -> Speed:
+    """Measure PettingZoo's raw environments one after the other, without the wrappers that check each call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pettingzoo.classic import connect_four_v3, tictactoe_v3
@@ -79,22 +79,22 @@ def one_by_one(variant: str) -> Speed:
     envs = [make() for _ in range(BOARDS)]
     for env in envs:
         env.reset(seed=1)  # type: ignore[attr-defined]  # PettingZoo has no types
-    draw = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
 
     def work() -> None:
         for _ in range(STEPS):
             for env in envs:
-                seen, _, over, _, _ = env.last()  # type: ignore[attr-defined]  # as above
-                if over:
+                observation, _, is_over, _, _ = env.last()  # type: ignore[attr-defined]  # as above
+                if is_over:
                     env.reset()  # type: ignore[attr-defined]  # as above
                     continue
-                legal = np.flatnonzero(seen["action_mask"])
-                env.step(int(legal[int(draw.random() * len(legal))]))  # type: ignore[attr-defined]  # as above
+                legal = np.flatnonzero(observation["action_mask"])
+                env.step(int(legal[int(rng.random() * len(legal))]))  # type: ignore[attr-defined]  # as above
 
-    return _speed(BOARDS * STEPS, work)
+    return _measure(BOARDS * STEPS, work)
 
 
-def with_jax(python: str, variant: str) -> Speed:
+def pgx(python: str, variant: str) -> Speed:
     game = {"tictactoe": "tic_tac_toe", "connect4": "connect_four"}[variant]
     done = subprocess.run([python, "-c", _PGX, game], capture_output=True, text=True, check=True)
     speed, spent = map(float, done.stdout.split())
@@ -107,20 +107,22 @@ def main() -> None:
     parser.add_argument("--pgx", metavar="PYTHON", help="an interpreter that has pgx and JAX")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    for variant in ("tictactoe", "connect4", _OURS_ONLY):
-        found: dict[str, list[Speed]] = {"Noughts": []}
+    for variant in ("tictactoe", "connect4", _ONLY_NOUGHTS):
+        runs: dict[str, list[Speed]] = {"Noughts": []}
         for _ in range(options.runs):
-            found["Noughts"].append(arrays(variant))
-            if variant == _OURS_ONLY:
+            runs["Noughts"].append(noughts(variant))
+            if variant == _ONLY_NOUGHTS:
                 continue
-            found.setdefault("PettingZoo", []).append(one_by_one(variant))
+            runs.setdefault("PettingZoo", []).append(pettingzoo(variant))
             if options.pgx:
-                found.setdefault("pgx", []).append(with_jax(options.pgx, variant))
-        own = found["Noughts"]
-        for name, speeds in found.items():
+                runs.setdefault("pgx", []).append(pgx(options.pgx, variant))
+        own = runs["Noughts"]
+        for name, speeds in runs.items():
             speed, spent = (statistics.median(column) for column in zip(*speeds, strict=True))
-            ratios = [statistics.median(a[i] / b[i] for a, b in zip(own, speeds, strict=True)) for i in (0, 1)]
-            times = f"{ratios[0]:.1f} and {1 / ratios[1]:.1f} times" if name != "Noughts" else ""
+            pairs = list(zip(own, speeds, strict=True))
+            faster = statistics.median(ours[0] / other[0] for ours, other in pairs)
+            cheaper = statistics.median(other[1] / ours[1] for ours, other in pairs)
+            times = f"{faster:.1f} and {cheaper:.1f} times" if name != "Noughts" else ""
             print(f"{variant:<10} {name:<10} {speed:>12,.0f} boards/s {spent:>8.3f} us {times}", flush=True)
 
 

@@ -49,8 +49,8 @@ QUERIES: dict[str, Callable[[Connection], Any]] = {
     "head to head": partial(head_to_head, bot="bot7", opponent="bot8"),
     "a bot's statistics": partial(bot_statistics, bot="bot7"),
 }
-OF_A_BOT = ("a bot's games", "a bot's games against another", "head to head", "a bot's statistics")
-"""Pages of 50, as they are by default."""
+BOT_QUERIES = ("a bot's games", "a bot's games against another", "head to head", "a bot's statistics")
+"""The queries about a bot, with the default page size of 50."""
 
 
 def build(connection: Connection, bots: int, games: int) -> None:
@@ -112,7 +112,7 @@ def build_career(connection: Connection, bots: int, tournaments: int) -> None:
 def _tournament(connection: Connection, slug: str, group: range, owner_id: int, games_per_pair: int) -> Tournament:
     settings = TournamentSettings(games_per_pair=games_per_pair)
     create_tournament(connection, NewTournament(slug, settings), owner_id=owner_id, now_ms=0)
-    # As `join_tournament` would, in one statement.
+    # The rows that `join_tournament` writes, in one statement.
     _driver(connection).execute(
         """
         INSERT INTO entries (tournament_id, number, bot_version_id, label, bot_id)
@@ -144,11 +144,11 @@ def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, 
 
 def _derive(connection: Connection) -> None:
     """Write scores and invented ratings; the log has one run for each tournament."""
-    for statement in _DERIVED:
+    for statement in _DERIVED_TABLES:
         _driver(connection).execute(statement)
 
 
-_DERIVED = (
+_DERIVED_TABLES = (
     """
     INSERT INTO pair_scores
     SELECT tournament_id, first_entry, second_entry, sum(result = 1), sum(result = 2), sum(result = 3)
@@ -217,8 +217,8 @@ async def measure(folder: Path, games: int) -> None:
     for name, query in QUERIES.items():
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(ROUNDS):
-            for store, into in zip(stores, times, strict=True):
-                into.append(1e3 * await store.read(partial(_seconds, query)))
+            for store, times_of_store in zip(stores, times, strict=True):
+                times_of_store.append(1e3 * await store.read(partial(_seconds, query)))
         small, large = map(statistics.median, times)
         print(f"{name:30} {small:8.2f} {large:8.2f} {large / small:6.2f}")
     for store in stores:

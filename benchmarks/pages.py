@@ -28,7 +28,7 @@ from history import build, build_career
 from noughts_server.store.engine.database import Connection, Store
 
 _SMALL = 10_000
-_TIMES = 10
+_REQUESTS = 10
 PAGES = (
     "/",
     "/tournaments",
@@ -47,14 +47,14 @@ PAGES = (
 )
 
 
-OF_A_BOT = (
+BOT_PAGES = (
     "/bots/bot0",
     "/bots/bot0/against/bot2",
     "/api/v1/bots/bot0/games",
     "/api/v1/bots/bot0/statistics",
     "/api/v1/bots/bot0/against/bot2",
 )
-"""Their time must not depend on the number of the bot's tournaments, once it has played enough for full pages."""
+"""Pages about a bot. Once it has played enough to fill them, their time must not depend on its tournaments."""
 
 
 class Site(NamedTuple):
@@ -66,19 +66,19 @@ class Site(NamedTuple):
     def milliseconds(self, page: str) -> float:
         """Return the processor time of one request of the page."""
         before = self._nanoseconds()
-        for _ in range(_TIMES):
+        for _ in range(_REQUESTS):
             self.connection.request("GET", page)
             answer = self.connection.getresponse()
             body = answer.read()
             assert answer.status == 200, (page, answer.status, body[:500])
-        return (self._nanoseconds() - before) / _TIMES / 1e6
+        return (self._nanoseconds() - before) / _REQUESTS / 1e6
 
     def _nanoseconds(self) -> int:
-        threads = (each for pid in self.processes for each in Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((each / "schedstat").read_text().split()[0]) for each in threads)
+        threads = (thread for pid in self.processes for thread in Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
 
 
-async def _made(path: Path, build: Callable[[Connection], None]) -> None:
+async def _make_store(path: Path, build: Callable[[Connection], None]) -> None:
     store = await Store.open(f"sqlite:///{path}")
     await store.write(build)
     await store.close()
@@ -95,17 +95,18 @@ def _site(path: Path) -> Iterator[Site]:
             children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
             yield Site(HTTPConnection(address, timeout=600), [server.pid, *map(int, children)])
         finally:
+            # The second signal ends the server without waiting for its games.
             server.send_signal(signal.SIGINT)
             server.send_signal(signal.SIGINT)
 
 
 def _compare(pages: Sequence[str], builds: Mapping[int, Callable[[Connection], None]], rounds: int) -> None:
-    """Print the time of each page with each of these stores, which are called by a number."""
+    """Print the time of each page with each store. `builds` fill the stores; their keys are titles of columns."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         sites = []
         for number, build in builds.items():
             path = Path(folder) / f"{number}.sqlite"
-            asyncio.run(_made(path, build))
+            asyncio.run(_make_store(path, build))
             sites.append(stack.enter_context(_site(path)))
         print(f"{'':45}", *(f"{number:>9,}" for number in builds), " ratio")
         worst = 0.0
@@ -113,10 +114,10 @@ def _compare(pages: Sequence[str], builds: Mapping[int, Callable[[Connection], N
             for site in sites:
                 site.milliseconds(page)
             times = [[site.milliseconds(page) for site in sites] for _ in range(rounds)]
-            medians = [statistics.median(each) for each in zip(*times, strict=True)]
+            medians = [statistics.median(column) for column in zip(*times, strict=True)]
             ratio = medians[-1] / medians[0]
             worst = max(worst, ratio)
-            print(f"{page:45}", *(f"{each:9.2f}" for each in medians), f"{ratio:6.2f}", flush=True)
+            print(f"{page:45}", *(f"{median:9.2f}" for median in medians), f"{ratio:6.2f}", flush=True)
         print(f"the largest ratio: {worst:.2f}")
 
 
@@ -132,7 +133,7 @@ def main() -> None:
         _compare(PAGES, {size: partial(build, bots=options.bots, games=size) for size in sizes}, options.rounds)
     lengths = (10, 1_000, options.tournaments)
     careers = {length: partial(build_career, bots=options.bots, tournaments=length) for length in lengths}
-    _compare(OF_A_BOT, careers, options.rounds)
+    _compare(BOT_PAGES, careers, options.rounds)
 
 
 if __name__ == "__main__":

@@ -26,15 +26,16 @@ def main() -> None:
     parser.add_argument("--rows", choices=["games", "moves", "positions"], default="games")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noughts-parquet-") as folder:
-        lines, table, back = (Path(folder, name) for name in ("games.jsonl", "games.parquet", "back.jsonl"))
-        invent(lines, arguments.games)
+        lines, parquet, lines_again = (Path(folder, name) for name in ("games.jsonl", "games.parquet", "again.jsonl"))
+        write_games(lines, arguments.games)
         print(f"{arguments.games:,} games, {lines.stat().st_size / 1e6:,.0f} MB as JSON lines")
-        measure(["convert", str(lines), str(table), "--rows", arguments.rows], table)
+        measure(["convert", str(lines), str(parquet), "--rows", arguments.rows], parquet)
         if arguments.rows == "games":
-            measure(["convert", str(table), str(back)], back)
+            measure(["convert", str(parquet), str(lines_again)], lines_again)
 
 
-def invent(file: Path, games: int) -> None:
+def write_games(file: Path, games: int) -> None:
+    """Write invented games as JSON lines."""
     with file.open("w", encoding="ascii") as out:
         for number in range(games):
             draws, cells = Draws(7, number), list(range(225))
@@ -46,6 +47,7 @@ def invent(file: Path, games: int) -> None:
 
 
 def measure(words: list[str], output: Path) -> None:
+    """Run `noughts records` with these words, and print its time, the size of its output, and its peak memory."""
     begin = time.monotonic()
     process = subprocess.Popen([sys.executable, "-m", "noughts_server.cli", "records", *words])
     _, status, usage = os.wait4(process.pid, 0)

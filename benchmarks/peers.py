@@ -1,4 +1,4 @@
-"""Compare programs that play games, each on its own terms: one table, from alternating rounds.
+"""Compare programs that play games, in alternating rounds. Prints one table.
 
     python benchmarks/peers.py [--rounds 5] [--gomoku PATH_OF_C_GOMOKU_CLI] [--python PYTHON] [--node FOLDER]
 
@@ -14,7 +14,6 @@ import asyncio
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,12 +24,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engines import EXAMPLES, SIZE, built, compiled, plies_of, processor_seconds
+from engines import EXAMPLES, SIZE, build_engine, compile_program, plies_of, processor_seconds
 
 AT_ONCE = 2
-"""Games at once between engines."""
+"""The number of concurrent games between engines."""
 CHESS_PLIES = 61
-"""As many as the engines of Gomocup play in a game of 15x15."""
+"""The plies of a game, as many as in the games of the Gomocup engines on 15x15."""
 _UCI = """
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +91,9 @@ class Run(NamedTuple):
     wall: float
     """Seconds."""
     processor: float
+    """Seconds."""
     mib: float = 0
+    """Peak memory of the largest process."""
 
 
 class Row(NamedTuple):
@@ -105,25 +106,28 @@ def pettingzoo(games: int) -> int:
     """Play random games and return the number of moves, as each of these functions does."""
     from pettingzoo.classic import connect_four_v3
 
-    env, choice, moves = connect_four_v3.env(), random.Random(1), 0
+    env, rng, moves = connect_four_v3.env(), random.Random(1), 0
     for _ in range(games):
         env.reset()
         for _ in env.agent_iter():
-            seen, _, over, cut, _ = env.last()
-            legal = None if over or cut else [each for each, free in enumerate(seen["action_mask"]) if free]
-            moves += legal is not None
-            env.step(None if legal is None else choice.choice(legal))
+            observation, _, has_ended, is_cut_off, _ = env.last()
+            if has_ended or is_cut_off:
+                env.step(None)  # its API demands a last step of each player
+                continue
+            legal = [cell for cell, is_legal in enumerate(observation["action_mask"]) if is_legal]
+            moves += 1
+            env.step(rng.choice(legal))
     return moves
 
 
 def openspiel(games: int) -> int:
     import pyspiel
 
-    game, choice, moves = pyspiel.load_game("connect_four"), random.Random(1), 0
+    game, rng, moves = pyspiel.load_game("connect_four"), random.Random(1), 0
     for _ in range(games):
         state = game.new_initial_state()
         while not state.is_terminal():
-            state.apply_action(choice.choice(state.legal_actions()))
+            state.apply_action(rng.choice(state.legal_actions()))
             moves += 1
     return moves
 
@@ -143,12 +147,12 @@ def boards(games: int) -> int:
 
     from noughts_bots.adapters.gymnasium import NoughtsVectorEnv
 
-    env, choice = NoughtsVectorEnv(1_024, "connect4", opponent=None), np.random.default_rng(1)
+    env, rng = NoughtsVectorEnv(1_024, "connect4", opponent=None), np.random.default_rng(1)
     _, info = env.reset(seed=1)
     moves = done = 0
     while done < games:
         mask = info["action_mask"]
-        _, _, over, _, info = env.step((choice.random(mask.shape) * mask).argmax(axis=1))
+        _, _, over, _, info = env.step((rng.random(mask.shape) * mask).argmax(axis=1))
         done += int(over.sum())
         moves += len(mask)
     return moves
@@ -159,9 +163,9 @@ def chess_engines(games: int) -> int:
     import chess.engine  # type: ignore[import-not-found]  # as above
 
     moves: list[Any] = []
-    choice, board = random.Random(1), chess.Board()
+    rng, board = random.Random(1), chess.Board()
     while len(moves) < CHESS_PLIES:
-        moves.append(choice.choice(list(board.legal_moves)))
+        moves.append(rng.choice(list(board.legal_moves)))
         board.push(moves[-1])
 
     async def play(engines: Sequence[Any], games: int) -> None:
@@ -174,39 +178,41 @@ def chess_engines(games: int) -> int:
     async def play_all(program: Path) -> None:
         words = [str(program), *map(str, moves)]
         engines = [(await chess.engine.popen_uci(words))[1] for _ in range(2 * AT_ONCE)]
-        await asyncio.gather(*(play(engines[at : at + 2], games // AT_ONCE) for at in range(0, 2 * AT_ONCE, 2)))
+        await asyncio.gather(
+            *(play(engines[first : first + 2], games // AT_ONCE) for first in range(0, 2 * AT_ONCE, 2))
+        )
         for engine in engines:
             await engine.quit()
 
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / "fixed.c"
         source.write_text(_UCI)
-        asyncio.run(play_all(compiled(Path(name), [source])))
+        asyncio.run(play_all(compile_program(Path(name), [source])))
     return games // AT_ONCE * AT_ONCE * CHESS_PLIES
 
 
-IN_PYTHON = {each.__name__: each for each in (pettingzoo, openspiel, kaggle, boards, chess_engines)}
+PYTHON_PROGRAMS = {program.__name__: program for program in (pettingzoo, openspiel, kaggle, boards, chess_engines)}
 
 
 def play_here(name: str, games: int) -> Run:
-    """Play games in this process, after a few that load what is needed."""
-    play = IN_PYTHON[name]
+    """Play games in this process, after a few that load modules and fill caches."""
+    play = PYTHON_PROGRAMS[name]
     play(AT_ONCE)
     began, used = time.perf_counter(), time.process_time() + processor_seconds()
     moves = play(games)
     return Run(games, moves, time.perf_counter() - began, time.process_time() + processor_seconds() - used)
 
 
-def elsewhere(games: int, *words: str, folder: str | None = None) -> Run:
+def run_program(games: int, *words: str, folder: str | None = None) -> Run:
     """Run a program that prints its run as JSON."""
     with subprocess.Popen([*words, str(games)], stdout=subprocess.PIPE, cwd=folder) as process:
         assert process.stdout is not None
-        said = process.stdout.read().decode()
-        mib = _ended(process)
-    return Run(**json.loads(said.splitlines()[-1]))._replace(mib=mib)
+        output = process.stdout.read().decode()
+        mib = _wait_for_end(process)
+    return Run(**json.loads(output.splitlines()[-1]))._replace(mib=mib)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> float:
+def _wait_for_end(process: subprocess.Popen[bytes]) -> float:
     """Wait for a program, which must succeed. Return its peak memory in MiB."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -218,29 +224,24 @@ def _ended(process: subprocess.Popen[bytes]) -> float:
 def command(games: int, *words: str) -> Run:
     """Run a program and return the cost of it and of all processes that it starts."""
     with tempfile.TemporaryDirectory() as folder:
-        began, used = time.perf_counter(), _processor()
+        began, used = time.perf_counter(), processor_seconds()
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder) as process:
-            mib = _ended(process)
-        return Run(games, 0, time.perf_counter() - began, _processor() - used, mib)
-
-
-def _processor() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+            mib = _wait_for_end(process)
+        return Run(games, 0, time.perf_counter() - began, processor_seconds() - used, mib)
 
 
 def without_start(play: Callable[[int], Run], games: int, few: int, moves_a_game: float) -> Run:
-    most, least = play(games), play(few)
     """Return the cost of `games - few` games."""
-    played = games - few
-    moves = round(played * moves_a_game)
-    return Run(played, moves, most.wall - least.wall, most.processor - least.processor, most.mib)
+    most, least = play(games), play(few)
+    counted = games - few
+    moves = round(counted * moves_a_game)
+    return Run(counted, moves, most.wall - least.wall, most.processor - least.processor, most.mib)
 
 
 @contextmanager
 def engine_rows(gomoku: str | None) -> Iterator[list[Row]]:
     with tempfile.TemporaryDirectory() as name:
-        engine = built(Path(name), EXAMPLES / "lowest.c")
+        engine = build_engine(Path(name), EXAMPLES / "lowest.c")
         plies = plies_of(engine)
         at_once = str(AT_ONCE)
 
@@ -289,8 +290,9 @@ RANDOM_CONNECT4 = 21.4
 """Moves of a random game, on average."""
 
 
-def here(name: str, games: int, python: str = sys.executable) -> Callable[[], Run]:
-    return lambda: elsewhere(games, python, str(Path(__file__).resolve()), "--play", name)
+def player(name: str, games: int, python: str = sys.executable) -> Callable[[], Run]:
+    """Return a function that runs a program of `PYTHON_PROGRAMS` in a new process."""
+    return lambda: run_program(games, python, str(Path(__file__).resolve()), "--play", name)
 
 
 def main() -> None:
@@ -308,35 +310,32 @@ def main() -> None:
     with engine_rows(options.gomoku) as rows:
         if options.python:
             terms = f"engines in C on pipes, chess, {AT_ONCE} games at once, own loop; no records"
-            rows.append(Row("python-chess", terms, here("chess_engines", 40, options.python)))
+            rows.append(Row("python-chess", terms, player("chess_engines", 40, options.python)))
         rows.append(server_row())
         rows.append(
-            Row("Noughts, `NoughtsVectorEnv`", "one process, connect4, 1,024 boards a step", here("boards", 100_000))
+            Row("Noughts, `NoughtsVectorEnv`", "one process, connect4, 1,024 boards a step", player("boards", 100_000))
         )
-        rows.append(Row("OpenSpiel", "one process, connect_four, rules in C++", here("openspiel", 4_000)))
-        rows.append(Row("PettingZoo", "one process, connect_four_v3 with its checks", here("pettingzoo", 100)))
+        rows.append(Row("OpenSpiel", "one process, connect_four, rules in C++", player("openspiel", 4_000)))
+        rows.append(Row("PettingZoo", "one process, connect_four_v3 with its checks", player("pettingzoo", 100)))
         if options.python:
             terms = "one process, connectx with its built-in random agents"
-            rows.append(Row("Kaggle environments", terms, here("kaggle", 20, options.python)))
+            rows.append(Row("Kaggle environments", terms, player("kaggle", 20, options.python)))
         if options.node:
             terms = "one process, tic-tac-toe through the client's moves"
             node = ["node", "-e", _NODE, "--"]
-            rows.append(Row("boardgame.io", terms, lambda: elsewhere(300, *node, folder=options.node)))
+            rows.append(Row("boardgame.io", terms, lambda: run_program(300, *node, folder=options.node)))
         runs: list[list[Run]] = [[] for _ in rows]
         for _ in range(options.rounds):
-            for row, played in zip(rows, runs, strict=True):
-                played.append(row.play())
+            for row, runs_of_row in zip(rows, runs, strict=True):
+                runs_of_row.append(row.play())
         print("| program | terms | games/s | moves/s | us of processor time a move | MiB |")
         print("|---|---|---|---|---|---|")
-        for row, played in zip(rows, runs, strict=True):
-            games, moves, used, mib = (
-                statistics.median(values)
-                for values in zip(
-                    *((r.games / r.wall, r.moves / r.wall, r.processor / r.moves * 1e6, r.mib) for r in played),
-                    strict=True,
-                )
-            )
-            print(f"| {row.program} | {row.terms} | {games:,.0f} | {moves:,.0f} | {used:,.1f} | {mib:,.0f} |")
+        for row, runs_of_row in zip(rows, runs, strict=True):
+            games = statistics.median(run.games / run.wall for run in runs_of_row)
+            moves = statistics.median(run.moves / run.wall for run in runs_of_row)
+            move_us = statistics.median(run.processor / run.moves * 1e6 for run in runs_of_row)
+            mib = statistics.median(run.mib for run in runs_of_row)
+            print(f"| {row.program} | {row.terms} | {games:,.0f} | {moves:,.0f} | {move_us:,.1f} | {mib:,.0f} |")
 
 
 if __name__ == "__main__":

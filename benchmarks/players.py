@@ -49,6 +49,7 @@ _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
 _TIMES = ChildSettings()
 _WARM_SECONDS = 0.3
 _STARTS, _PAUSE_SECONDS = 6, 0.05
+"""The number of starts that are measured, and the pause between them."""
 _ECHO = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
 # A program that knows only protobuf and the messages.
 _FRAMES = """
@@ -78,7 +79,7 @@ while True:
         moves = games[game]
         if len(moves) < ply:
             moves.append(cell)
-        # Every row is filled from its left: the players agree on the next cell.
+        # Both players place stones in the order of the cells, so the ply is the next free cell.
         cells.append(ply)
         moves.append(ply)
     if cells:
@@ -118,7 +119,7 @@ play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 
 
 class _Pair:
-    """Two players of one kind in a referee, for the duration of the measurement."""
+    """Two players of one kind in a referee without a server."""
 
     def __init__(self, command: ChildCommand, variant: str, flight: int, locking: Locking) -> None:
         self._command = command
@@ -142,20 +143,22 @@ class _Pair:
             self.referee.add(Unit(self._conditions, 1, slots))
 
     async def plies_per_second(self, seconds: float) -> float:
-        """Return how fast the players are."""
+        """Return plies per second."""
         return (await self.speed(seconds))[0]
 
     async def speed(self, seconds: float) -> tuple[float, float, float]:
         """Return plies per second, and microseconds of processor time per ply of both players and of the referee."""
-        async with launching(self._locking, _say) as launcher, asyncio.TaskGroup() as tasks:
+        async with launching(self._locking, _print_note) as launcher, asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
             self._add_games()
             await self._playing.wait()
             await asyncio.sleep(_WARM_SECONDS)
-            before, began, spent = self.referee.plies, time.perf_counter(), _processor_seconds()
+            before, began = self.referee.plies, time.perf_counter()
+            players_before, referee_before = _processor_seconds()
             await asyncio.sleep(seconds)
             took, plies = time.perf_counter() - began, self.referee.plies - before
-            players, referee = (now - then for now, then in zip(_processor_seconds(), spent, strict=True))
+            players_after, referee_after = _processor_seconds()
+            players, referee = players_after - players_before, referee_after - referee_before
             for player in playing:
                 player.cancel()
         return plies / took, players / plies * 1e6, referee / plies * 1e6
@@ -168,32 +171,31 @@ class _Pair:
             _TIMES,
             start=partial(start_child, launcher, self._command, _TIMES),
             accept=lambda hello: pb.Welcome(protocol=hello.protocol),
-            on_fault=_tell,
+            on_fault=_report_fault,
         )
 
 
 def _processor_seconds() -> tuple[float, float]:
-    """Return the processor time of this process and of all its running child processes."""
-    here = psutil.Process()
-    players, referee = (
-        sum(sum(each.cpu_times()[:2]) for each in processes) for processes in (here.children(recursive=True), (here,))
-    )
-    return players, referee
+    """Return the processor time of all running child processes, and that of this process."""
+    this = psutil.Process()
+    players = sum(sum(child.cpu_times()[:2]) for child in this.children(recursive=True))
+    return players, sum(this.cpu_times()[:2])
 
 
-def _tell(fault: Fault) -> None:
+def _report_fault(fault: Fault) -> None:
     print(f"a player failed: {fault.death.text}", file=sys.stderr)
     if fault.disabled:
         raise SystemExit("cannot start a player")
 
 
-def _say(note: str) -> None:
+def _print_note(note: str) -> None:
     print(note, file=sys.stderr)
 
 
 async def _start_ms(command: ChildCommand, locking: Locking) -> float:
+    """Return the median milliseconds from the request to the launcher to the first answer."""
     took = []
-    async with launching(locking, _say) as launcher:
+    async with launching(locking, _print_note) as launcher:
         for _ in range(_STARTS):
             began = time.perf_counter()
             child = await start_child(launcher, command, _TIMES)
@@ -206,7 +208,7 @@ async def _start_ms(command: ChildCommand, locking: Locking) -> float:
             assert answer is not None
             await child.stop()
             await asyncio.sleep(_PAUSE_SECONDS)
-    # The zygote starts with the first child.
+    # The first start is left out, because it also starts the zygote.
     return statistics.median(took[1:])
 
 
@@ -257,7 +259,7 @@ async def _asyncio_us(seconds: float) -> float:
     assert echo.stdin is not None
     assert echo.stdout is not None
 
-    count, began = -1, time.perf_counter()
+    count, began = -1, time.perf_counter()  # the first exchange is not measured, because it waits for the start
     while time.perf_counter() - began < seconds:
         echo.stdin.write(b"x")
         await echo.stdout.read(64)
@@ -270,7 +272,7 @@ async def _asyncio_us(seconds: float) -> float:
     return took / count * 1e6
 
 
-def compiled(folder: Path) -> Path:
+def compile_library(folder: Path) -> Path:
     library = folder / "lowest.so"
     source = _EXAMPLES / "c" / "lowest.c"
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{HEADER.parent}", source, "-o", library], check=True)
@@ -278,7 +280,7 @@ def compiled(folder: Path) -> Path:
 
 
 def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
-    """Return the measurements by name."""
+    """Return the commands of all players, by the name of the player."""
     (folder / "frames.py").write_text(_FRAMES)
     (folder / "next_bot.py").write_text(_PLUGIN)
     (folder / "piped.py").write_text(_PIPED)
@@ -288,7 +290,7 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
         "exec, our SDK": ChildCommand("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
     }
     commands["py"] = ChildCommand("py", f"{folder / 'next_bot.py'}:Next")
-    commands["dll, C"] = ChildCommand("dll", str(compiled(folder)))
+    commands["dll, C"] = ChildCommand("dll", str(compile_library(folder)))
     for text in specs:
         spec = parse_spec(text)
         commands[spec.label or str(spec)] = ChildCommand(spec.kind, spec.target, spec.options)

@@ -25,7 +25,7 @@ class League(NamedTuple):
     games: RatedGames
 
 
-class Found(NamedTuple):
+class Coverage(NamedTuple):
     kind: str
     covered: int
     """Bots whose true ranks, from the best to the worst of a tie, are in the interval."""
@@ -34,25 +34,25 @@ class Found(NamedTuple):
     """Mean number of ranks in an interval, as a share of the bots."""
 
 
-def league(seed: int) -> League:
+def random_league(seed: int) -> League:
     """Return a random league with 30 games per bot or more on average."""
-    chance = np.random.default_rng(seed)
-    kind, bots = KINDS[seed % len(KINDS)], int(chance.integers(3, 41))
+    rng = np.random.default_rng(seed)
+    kind, bots = KINDS[seed % len(KINDS)], int(rng.integers(3, 41))
     truth = {
         "all equal": np.full(bots, 1500.0),
-        "tied in classes": 1500 + 100.0 * chance.integers(0, 5, bots),
-        "normal": chance.normal(1500, 200, bots),
-        "far apart": chance.normal(1500, 500, bots),
+        "tied in classes": 1500 + 100.0 * rng.integers(0, 5, bots),
+        "normal": rng.normal(1500, 200, bots),
+        "far apart": rng.normal(1500, 500, bots),
     }[kind]
     # Newcomers have a tenth of the games of the others.
-    presence = np.where(chance.random(bots) < chance.choice([0.0, 0.3]), 0.1, 1.0)
-    number = int(bots * 15 * chance.choice([1, 2, 10]))
-    first = chance.choice(bots, number, p=presence / presence.sum())
-    second = (first + chance.integers(1, bots, number)) % bots
-    lead = truth[first] - truth[second] + chance.choice([0, 60, 200])
+    presence = np.where(rng.random(bots) < rng.choice([0.0, 0.3]), 0.1, 1.0)
+    number = int(bots * 15 * rng.choice([1, 2, 10]))
+    first = rng.choice(bots, number, p=presence / presence.sum())
+    second = (first + rng.integers(1, bots, number)) % bots
+    lead = truth[first] - truth[second] + rng.choice([0, 60, 200])
     expected = 1 / (1 + 10 ** (-lead / 400))
-    half = chance.choice([0.0, 0.3, 0.9]) * np.minimum(expected, 1 - expected)
-    at = chance.random(number)
+    half = rng.choice([0.0, 0.3, 0.9]) * np.minimum(expected, 1 - expected)
+    at = rng.random(number)
     score = np.where(at < expected - half, 1.0, np.where(at < expected + half, 0.5, 0.0))
     return League(kind, truth, count_columns([f"{place:02}" for place in range(bots)], first, second, score))
 
@@ -63,13 +63,13 @@ def true_ranks(truth: Floats) -> tuple[Integers, Integers]:
     return 1 + above, len(truth) - below
 
 
-def coverage(seed: int) -> Found:
+def coverage(seed: int) -> Coverage:
     """Compare the intervals of one league with the truth."""
-    drawn = league(seed)
-    low, high = rank_intervals(fit(drawn.games, prior=True), np.ones(len(drawn.truth), dtype=bool))
-    best, worst = true_ranks(drawn.truth)
+    league = random_league(seed)
+    low, high = rank_intervals(fit(league.games, prior=True), np.ones(len(league.truth), dtype=bool))
+    best, worst = true_ranks(league.truth)
     covered = int(((low <= best) & (worst <= high)).sum())
-    return Found(drawn.kind, covered, len(low), float((high - low + 1).mean()) / len(low))
+    return Coverage(league.kind, covered, len(low), float((high - low + 1).mean()) / len(low))
 
 
 def main() -> None:
@@ -77,14 +77,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leagues", type=int, default=1_000, help="number of simulated leagues")
     leagues = [coverage(seed) for seed in range(parser.parse_args().leagues)]
-    counts = Counter(each.kind for each in leagues)
+    counts = Counter(league.kind for league in leagues)
     for kind in (*counts, "all"):
-        these = [each for each in leagues if kind in (each.kind, "all")]
-        whole = sum(each.covered == each.bots for each in these) / len(these)
-        bots = sum(each.covered for each in these) / sum(each.bots for each in these)
-        width = sum(each.width for each in these) / len(these)
+        of_kind = [league for league in leagues if kind in (league.kind, "all")]
+        whole = sum(league.covered == league.bots for league in of_kind) / len(of_kind)
+        bots = sum(league.covered for league in of_kind) / sum(league.bots for league in of_kind)
+        width = sum(league.width for league in of_kind) / len(of_kind)
         print(
-            f"{kind}: {len(these):,} leagues; all ranks covered in {whole:.1%}, a bot's in {bots:.2%}; "
+            f"{kind}: {len(of_kind):,} leagues; all ranks covered in {whole:.1%}, a bot's in {bots:.2%}; "
             f"an interval is {width:.0%} of the ranks wide"
         )
 

@@ -26,7 +26,7 @@ from noughts_server.statistics.rated_games import Floats, count_columns
 from noughts_server.statistics.rating_table import AdvantageBound
 
 
-class Drawn(NamedTuple):
+class RandomGames(NamedTuple):
     """Games: names, and one row per game with the first mover, the second, and the first mover's score."""
 
     names: list[str]
@@ -35,27 +35,27 @@ class Drawn(NamedTuple):
     score: npt.NDArray[np.float64]
 
 
-def drawn(bots: int, games: int, seed: int = 1) -> Drawn:
+def random_games(bots: int, games: int, seed: int = 1) -> RandomGames:
     """Return random games: ratings vary by 200, the first-move advantage is 60, and equal bots draw a fifth of their
     games."""
-    chance = np.random.default_rng(seed)
-    strength = chance.normal(0, 200, bots)
-    first = chance.integers(0, bots, games)
-    second = (first + chance.integers(1, bots, games)) % bots
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0, 200, bots)
+    first = rng.integers(0, bots, games)
+    second = (first + rng.integers(1, bots, games)) % bots
     expected = 1 / (1 + 10 ** (-(strength[first] - strength[second] + 60) / 400))
     half = 0.2 * np.minimum(expected, 1 - expected)
-    at = chance.random(games)
+    at = rng.random(games)
     score = np.where(at < expected - half, 1.0, np.where(at < expected + half, 0.5, 0.0))
-    return Drawn([f"bot{number:05}" for number in range(bots)], first, second, score)
+    return RandomGames([f"bot{number:05}" for number in range(bots)], first, second, score)
 
 
-def fitted(games: Drawn) -> BatchRatings:
+def fit_by_noughts(games: RandomGames) -> BatchRatings:
     """Run the fit of Noughts, from rows to the table."""
     return rate(count_columns(*games))
 
 
-def by_statsmodels(games: Drawn) -> dict[str, float]:
-    """The same as a generalised linear model with a row for each game; ratings above their mean in Elo."""
+def fit_by_statsmodels(games: RandomGames) -> dict[str, float]:
+    """Fit a generalised linear model with a row for each game. Return the ratings in Elo above their mean."""
     import statsmodels.api as sm
 
     rows = np.arange(len(games.first))
@@ -81,31 +81,31 @@ class Convergence(NamedTuple):
 
 def random_fit(seed: int) -> Convergence:
     """Fit a few random games of two to six bots. Some are anchors, mostly up to 3,000 Elo from the mean."""
-    chance = np.random.default_rng(seed)
-    bots, prior = int(chance.integers(2, 7)), bool(chance.random() < 0.5)
-    number = int(chance.integers(1, 60))
-    first = chance.integers(0, bots, number)
-    second = (first + chance.integers(1, bots, number)) % bots
-    score = chance.choice([1.0, 0.5, 0.0], number)
-    times = np.where(chance.random(number) < 0.2, chance.integers(1, 1_000, number), 1).astype(np.float64)
+    rng = np.random.default_rng(seed)
+    bots, prior = int(rng.integers(2, 7)), bool(rng.random() < 0.5)
+    number = int(rng.integers(1, 60))
+    first = rng.integers(0, bots, number)
+    second = (first + rng.integers(1, bots, number)) % bots
+    score = rng.choice([1.0, 0.5, 0.0], number)
+    times = np.where(rng.random(number) < 0.2, rng.integers(1, 1_000, number), 1).astype(np.float64)
     names = [f"bot{place}" for place in range(bots)]
     games = count_columns(names, first, second, score, times)
-    spread = 100_000 if chance.random() < 0.05 else 3_000
-    anchors = {name: float(1500 + chance.uniform(-spread, spread)) for name in names if chance.random() < 0.4}
-    rate(games, anchors=anchors, prior=prior)  # the table of it raises nothing either
+    spread = 100_000 if rng.random() < 0.05 else 3_000
+    anchors = {name: float(1500 + rng.uniform(-spread, spread)) for name in names if rng.random() < 0.4}
+    rate(games, anchors=anchors, prior=prior)  # the table must not raise an error either
     return _convergence(fit(games, anchors=anchors, prior=prior))
 
 
 def _convergence(found: BatchFit) -> Convergence:
     """Compare a fit with the likelihood written as a generalised linear model: a row of the design for each pair."""
     games, bots = found.games, len(found.games.players)
-    kept = np.flatnonzero(found.prior | (found.groups[games.first] == found.groups[games.second]))
-    first, second = games.first[kept], games.second[kept]
-    points, played = (games.wins + games.draws / 2)[kept], games.games[kept]
+    comparable = np.flatnonzero(found.prior | (found.groups[games.first] == found.groups[games.second]))
+    first, second = games.first[comparable], games.second[comparable]
+    points, played = (games.wins + games.draws / 2)[comparable], games.games[comparable]
     strength = np.append(np.nan_to_num(found.ratings), 0.0) * math.log(10) / 400
     free = np.append(~found.fixed, found.prior)
     if found.prior:
-        # The pool is one more bot. Each has a draw with either side against it; where it lies is not told.
+        # The prior is one more bot, whose rating is unknown. Each bot has a draw against it with either side.
         everyone, pool, once = np.arange(bots), np.full(bots, bots), np.ones(bots)
         first, second = np.concatenate((first, everyone, pool)), np.concatenate((second, pool, everyone))
         points, played = np.concatenate((points, once / 2, once / 2)), np.concatenate((played, once, once))
@@ -127,20 +127,20 @@ def _convergence(found: BatchFit) -> Convergence:
     held[columns] = 0.0
     offset, inner = design @ held, design[:, columns]
 
-    def height(sought: Floats) -> float:
+    def log_likelihood(sought: Floats) -> float:
         lead = offset + inner @ sought
         return float(np.sum(points * lead - played * np.logaddexp(0.0, lead)))
 
-    def slope(sought: Floats) -> Floats:
+    def gradient(sought: Floats) -> Floats:
         return np.asarray(inner.T @ (points - played * expit(offset + inner @ sought)))
 
     ours = at[columns]
     if not len(columns):
         return Convergence(0.0, 0.0, 0.0)
     theirs: Any = minimize(  # type: ignore[call-overload]  # its stubs know no such options
-        lambda sought: -height(sought),
+        lambda sought: -log_likelihood(sought),
         np.full(len(columns), float(at[:bots].mean())) * (columns < bots + 1),
-        jac=lambda sought: -slope(sought),
+        jac=lambda sought: -gradient(sought),
         method="L-BFGS-B",
         options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 1_000, "maxfun": 3_000},
     )
@@ -149,13 +149,13 @@ def _convergence(found: BatchFit) -> Convergence:
     expected = expit(offset + inner @ ours)
     determined = bool(np.min(expected * (1 - expected)) > 1e-3)
     return Convergence(
-        surplus=float(np.max(np.abs(slope(ours))) / played.sum()),
-        deficit=(height(theirs.x) - height(ours)) / (1 + abs(height(ours))),
+        surplus=float(np.max(np.abs(gradient(ours))) / played.sum()),
+        deficit=(log_likelihood(theirs.x) - log_likelihood(ours)) / (1 + abs(log_likelihood(ours))),
         apart=float(leads.max() * 400 / math.log(10)) if determined else 0.0,
     )
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+def run_timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
     """Return wall time and processor time in seconds, and the result."""
     clock, processor = time.perf_counter(), time.process_time()
     result = work()
@@ -174,14 +174,14 @@ def main() -> None:
         return
     rounds = arguments.rounds
     for bots, number in ((30, 10_000), (100, 100_000), (1_000, 1_000_000), (2_000, 1_000_000)):
-        games = drawn(bots, number)
-        runs = [timed(lambda games=games: fitted(games)) for _ in range(rounds)]  # type: ignore[misc]
+        games = random_games(bots, number)
+        runs = [run_timed(lambda games=games: fit_by_noughts(games)) for _ in range(rounds)]  # type: ignore[misc]
         clock, processor = min(run[0] for run in runs), min(run[1] for run in runs)
         print(f"{number:>9,} games of {bots:>5,} bots: {clock:.3f} s, {processor:.3f} s of the processor")
-    games = drawn(100, 100_000)
-    ours = min((timed(lambda: fitted(games)) for _ in range(rounds)), key=lambda run: run[1])
+    games = random_games(100, 100_000)
+    ours = min((run_timed(lambda: fit_by_noughts(games)) for _ in range(rounds)), key=lambda run: run[1])
     warnings.simplefilter("ignore")  # of statsmodels, about fractional responses
-    theirs = timed(lambda: by_statsmodels(games))
+    theirs = run_timed(lambda: fit_by_statsmodels(games))
     ratings = {player.name: (player.rating or math.nan) - 1500 for player in ours[2].players}
     apart = max(abs(ratings[name] - rating) for name, rating in theirs[2].items())
     print(

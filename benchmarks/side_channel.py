@@ -61,7 +61,7 @@ class Quick(Bot):
 _PLAYERS = {"victim": "Victim", "spy": "Spy", "first": "Quick", "second": "Quick"}
 
 
-async def measured(folder: Path, seconds: float) -> None:
+async def play_matches(folder: Path, seconds: float) -> None:
     """Let the bots play and take notes in the folder."""
     (folder / "bots.py").write_text(_BOTS)
     async with league_server_at(folder) as league_server, AsyncExitStack() as stack:
@@ -82,17 +82,19 @@ async def measured(folder: Path, seconds: float) -> None:
 def report(folder: Path) -> None:
     """Compare the spy's times while the victim was thinking with its other times."""
     busy = [(begin, end) for begin, end, thinks in read(folder / "victim") if thinks]
-    asked: dict[bool, list[float]] = {True: [], False: []}
-    looped: dict[bool, list[float]] = {True: [], False: []}
+    # Times of the spy, by whether the victim was thinking during a part of the time.
+    question_times: dict[bool, list[float]] = {True: [], False: []}
+    loop_times: dict[bool, list[float]] = {True: [], False: []}
     for (_, answered, _), (question, after, loop) in pairwise(read(folder / "spy")):
-        asked[any(begin < question and answered < end for begin, end in busy)].append(question - answered)
-        looped[any(begin < after and question < end for begin, end in busy)].append(loop)
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {len(asked[True]) + len(asked[False]):,} questions")
-    for what, times in (("time until the next question", asked), ("time of the spy's own loop", looped)):
+        question_times[any(begin < question and answered < end for begin, end in busy)].append(question - answered)
+        loop_times[any(begin < after and question < end for begin, end in busy)].append(loop)
+    questions = len(question_times[True]) + len(question_times[False])
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {questions:,} questions")
+    for name, times in (("time until the next question", question_times), ("time of the spy's own loop", loop_times)):
         during, without = times[True], times[False]
         probability = mannwhitneyu(during, without).statistic / len(during) / len(without)
         medians = (sorted(each)[len(each) // 2] * 1e3 for each in (during, without))
-        print(f"{what}: probability {probability:.2f}; medians {' and '.join(f'{each:.2f} ms' for each in medians)}")
+        print(f"{name}: probability {probability:.2f}; medians {' and '.join(f'{each:.2f} ms' for each in medians)}")
 
 
 def read(path: Path) -> list[tuple[float, ...]]:
@@ -104,10 +106,10 @@ def main() -> None:
     """Measure for some seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     configure_logs(LogLevel.WARNING)
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measured(Path(folder), chosen.seconds))
+        asyncio.run(play_matches(Path(folder), options.seconds))
         report(Path(folder))
 
 

@@ -1,4 +1,4 @@
-"""A server under full load for a long time: does it slow down, does its memory grow, are the ratings still right?
+"""Run a server under full load for a long time, to see whether it slows down, grows, or computes wrong ratings.
 
     python benchmarks/soak.py [--minutes 10] [--flight 1024]
 
@@ -50,8 +50,8 @@ class _Watch:
         if not self.warm_memory and now - self._began >= _WARM_SECONDS:
             self.warm_memory = self.memory
         rate = (progress.plies - self._plies) / (now - self._printed)
-        so_far = f"{now - self._began:6.0f} s {progress.games_done:>12,} games"
-        print(f"{so_far} {rate:>9,.0f} plies/s {self.memory:5.0f} MiB", flush=True)
+        progress_text = f"{now - self._began:6.0f} s {progress.games_done:>12,} games"
+        print(f"{progress_text} {rate:>9,.0f} plies/s {self.memory:5.0f} MiB", flush=True)
         self._printed, self._plies = now, progress.plies
 
 
@@ -86,10 +86,10 @@ def main() -> int:
         database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
         watch, report = run_loop(_soak(options.minutes, options.flight, database))
     print(f"{report.slots:,} rated games, {len(report.differences)} ratings differ from a rebuild")
-    grew = bool(watch.warm_memory) and watch.memory > watch.warm_memory * _GROWTH
-    if grew:
+    has_grown = bool(watch.warm_memory) and watch.memory > watch.warm_memory * _GROWTH
+    if has_grown:
         print(f"memory grew from {watch.warm_memory:.0f} to {watch.memory:.0f} MiB")
-    return 1 if grew or report.differences else 0
+    return 1 if has_grown or report.differences else 0
 
 
 if __name__ == "__main__":

@@ -25,19 +25,19 @@ SEARCHES: dict[str, Callable[[Variant, Effort, OpeningBook | None], ColumnSearch
 }
 
 
-def random_position(plies: int, chance: random.Random) -> Position:
-    """Return a position after so many random moves in which nobody has won."""
+def random_position(plies: int, rng: random.Random) -> Position:
+    """Return a position without a winner after this number of random moves. A move wins only if all legal moves do."""
     while True:
         position = Position(CONNECT4)
         while position.outcome() is None and position.ply < plies:
             quiet = [cell for cell in position.free if not CONNECT4.completes(position.own | 1 << cell, cell)]
-            position.play(chance.choice(quiet or position.free))
+            position.play(rng.choice(quiet or position.free))
         if position.outcome() is None:
             return position
 
 
 def seconds_of(search: str, book: OpeningBook | None, positions: list[Position]) -> list[float]:
-    """Return the processor time of each position, in order of size."""
+    """Return the processor time of each position, in ascending order."""
     solver = Solver(CONNECT4, Effort(None))
     solver._search = SEARCHES[search](CONNECT4, Effort(None), book)
     times = []
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=1_000, help="positions in each row")
     number = parser.parse_args().positions
     print(f"{'search':10}{'book':6}{'stones':>8}{'positions':>11}{'median ms':>11}{'p99 ms':>9}{'max ms':>9}")
-    rows = [
+    rows = [  # search, with the book, least and most stones, number of positions
         ("Python", False, 14, 16, number // 10),
         ("Python", False, 12, 16, number // 10),
         ("Python", True, 0, 0, 1),
@@ -64,8 +64,8 @@ def main() -> None:
         ("compiled", True, 12, 16, number),
     ]
     for search, with_book, least, most, count in rows:
-        chance = random.Random(48)
-        positions = [random_position(chance.randint(least, most), chance) for _ in range(count)]
+        rng = random.Random(48)
+        positions = [random_position(rng.randint(least, most), rng) for _ in range(count)]
         times = seconds_of(search, installed_book() if with_book else None, positions)
         median, p99 = statistics.median(times), times[int(0.99 * (len(times) - 1))]
         print(

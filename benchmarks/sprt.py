@@ -31,9 +31,9 @@ Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int64]
 
 _MOST_STEPS = 60
-_AGREES = 1e-6
+_TOLERANCE = 1e-6
 _CHUNK = 500
-_CHECKED = 5
+_CHECKED_TESTS = 5
 """Tests of each scenario that the server's evaluation repeats."""
 _CANDIDATES = 5
 _PAIRS = [(0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (1.0, 0.5), (1.0, 1.0)]
@@ -63,8 +63,8 @@ class PlayedTests(NamedTuple):
     """95 % of the tests took at most this number of games."""
 
 
-class Compared(NamedTuple):
-    """One way to test five candidates, over many tests."""
+class CandidateTests(NamedTuple):
+    """The results of many tests of five candidates, all run in the same way."""
 
     games: float
     """The mean number of games of all candidates."""
@@ -75,7 +75,7 @@ class Compared(NamedTuple):
 
 
 def llr_of_many(test: Sprt, counts: Floats) -> Floats:
-    """The LLR of the logistic model for each row of counts: Newton's method, kept within limits by bisection."""
+    """Return the LLR of the logistic model for each row of counts, by Newton's method with bisection as its limit."""
     cells = np.where(counts == 0, 0.001, counts)
     total = cells.sum(axis=1, keepdims=True)
     shares = cells / total
@@ -107,15 +107,15 @@ def courses(test: Sprt, shares: Floats, *, seed: int) -> Iterator[tuple[Cells, C
     Yield for each pair the undecided tests, the results of their pairs and their LLRs. Raise RuntimeError if the
     server's LLR differs.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     limits = np.cumsum(shares, axis=1)[:, :-1]
     counts, going = np.zeros(shares.shape), np.arange(len(shares))
     while len(going):
-        cells = (chance.random((len(going), 1)) > limits[going]).sum(axis=1)
+        cells = (rng.random((len(going), 1)) > limits[going]).sum(axis=1)
         counts[np.arange(len(going)), cells] += 1
         llr = llr_of_many(test, counts)
         own = test.llr(counts[0].tolist())
-        if abs(llr[0] - own) > _AGREES:
+        if abs(llr[0] - own) > _TOLERANCE:
             raise RuntimeError(f"{counts[0]}: got {llr[0]}, the server has {own}")
         yield going, cells, llr
         open_still = (llr > test.lower) & (llr < test.upper)
@@ -137,15 +137,15 @@ def games_of(cells: Sequence[int], first_pair: int = 0) -> dict[int, MatchGame]:
     return {next(slots): MatchGame(points) for cell in cells for points in _PAIRS[cell]}
 
 
-def evaluated(test: Sprt, truth: TrueStrength, *, tests: int, seed: Sequence[int]) -> list[tuple[bool, int]]:
+def run_on_server(test: Sprt, truth: TrueStrength, *, tests: int, seed: Sequence[int]) -> list[tuple[bool, int]]:
     """Run this number of tests through the server's evaluation; return whether each accepts H1, and its games."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     shares = truth.pair_shares(test.model)
     ended = []
     for _ in range(tests):
         match = MatchGames(test)
         for block in count():
-            match.add(games_of(chance.choice(5, 32, p=shares).tolist(), 32 * block))
+            match.add(games_of(rng.choice(5, 32, p=shares).tolist(), 32 * block))
             if match.over:
                 break
         assert match.state is not None
@@ -156,7 +156,7 @@ def evaluated(test: Sprt, truth: TrueStrength, *, tests: int, seed: Sequence[int
 def together(test: Sprt, llrs: Sequence[Sequence[float]], ahead: int, step: int) -> tuple[int | None, list[int]]:
     """Return the candidate that `Candidates` accepts, and its schedule, from the course of each candidate's own test.
 
-    So many pairs are scheduled ahead of the counted ones, after each `step` of these; 1 and 1: one by one.
+    After each `step` counted pairs, pairs are scheduled until there are `ahead` more than counted ones.
     """
     going, schedule, now = set(range(len(llrs))), list[int](), [0.0] * len(llrs)
     played, scheduled = [0] * len(llrs), [0] * len(llrs)
@@ -177,7 +177,7 @@ def together(test: Sprt, llrs: Sequence[Sequence[float]], ahead: int, step: int)
     raise AssertionError("endless")
 
 
-def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, seed: int) -> list[Compared]:
+def compare_ways(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, seed: int) -> list[CandidateTests]:
     """Test the candidates of each row independently, together one pair after the other, and as servers do.
 
     Raise RuntimeError if the server decides otherwise.
@@ -200,7 +200,7 @@ def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, s
             pairs[way] += len(schedule)
             if accepted is not None:
                 chosen[way][row, accepted] = True
-        if row < _CHECKED:
+        if row < _CHECKED_TESTS:
             server, courses_left = Candidates(whole, number, 10**6), list(map(iter, cells[own]))
             while not server.over:
                 # Games of a candidate that is out do not count, whatever their results.
@@ -210,10 +210,10 @@ def compared(whole: Sprt, elos: Floats, *, draw_rate: float, advantage: float, s
                 raise RuntimeError(f"test {row}: the server decides otherwise")
     has_better = (elos >= whole.elo1).any(axis=1)
 
-    def summary(accepts: npt.NDArray[np.bool_], all_pairs: int) -> Compared:
+    def summary(accepts: npt.NDArray[np.bool_], all_pairs: int) -> CandidateTests:
         false = float((accepts & (elos <= whole.elo0)).any(axis=1).mean())
         missed = float(1 - np.mean(accepts[has_better].any(axis=1))) if has_better.any() else math.nan
-        return Compared(2 * all_pairs / tests, false, missed)
+        return CandidateTests(2 * all_pairs / tests, false, missed)
 
     return [summary(independent, sum(map(len, llrs))), *map(summary, chosen, pairs)]
 
@@ -241,7 +241,7 @@ def main() -> None:
     test, draw_rate, advantage = Sprt(0, arguments.elo1), 0.3, 80.0
     began, failed = time.perf_counter(), list[str]()
 
-    def note(done: str) -> None:
+    def print_progress(done: str) -> None:
         print(f"{time.perf_counter() - began:.0f} s: {done}", file=sys.stderr, flush=True)
 
     with ProcessPoolExecutor(arguments.processes) as pool:
@@ -249,12 +249,12 @@ def main() -> None:
         sizes = [min(_CHUNK, arguments.tests - start) for start in range(0, arguments.tests, _CHUNK)]
         truths = [TrueStrength(elo, draw_rate, advantage) for elo in (test.elo0, test.elo1)]
         chunks = [
-            [pool.submit(evaluated, test, truth, tests=size, seed=[1, part]) for part, size in enumerate(sizes)]
+            [pool.submit(run_on_server, test, truth, tests=size, seed=[1, part]) for part, size in enumerate(sizes)]
             for truth in truths
         ]
         runs = {
             name: pool.submit(
-                compared,
+                compare_ways,
                 test,
                 scenario_elos(name, test.elo1, arguments.candidate_tests),
                 draw_rate=draw_rate,
@@ -267,7 +267,7 @@ def main() -> None:
             ended: list[tuple[bool, int]] = []
             for future in futures:
                 ended += future.result()
-                note(f"{len(ended):,} tests with A stronger by {truth.elo:g}")
+                print_progress(f"{len(ended):,} tests with A stronger by {truth.elo:g}")
             games, planned = [games for _, games in ended], plan(test, truth)
             accepted = float(np.mean([accepted for accepted, _ in ended]))
             wrong, stated = (accepted, test.alpha) if truth.elo == test.elo0 else (1 - accepted, test.beta)
@@ -291,7 +291,7 @@ def main() -> None:
                 f"| {joint.games / apart.games:.2f} | {false} | {missed} |",
                 flush=True,
             )
-            note(name)
+            print_progress(name)
     if failed:
         sys.exit("\n".join(failed))
 

@@ -35,7 +35,7 @@ SHUFFLED = 1_024
 
 
 def prepare(connection: Connection, entries: int, games: int) -> Tournament:
-    """Create a running tournament of at least this number of games, with all its units claimed."""
+    """Create a running tournament of at least this number of games."""
     owner = create_owner(connection, "benchmark")
     pairs = entries * (entries - 1) // 2
     settings = TournamentSettings(games_per_pair=-(-games // pairs))

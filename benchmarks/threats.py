@@ -47,14 +47,14 @@ OpeningChoice = tuple[int, ...]
 
 
 def openings(variant: Variant) -> list[OpeningChoice]:
-    """The openings of a variant, always the same.
+    """Return the openings of a variant, which are always the same.
 
     Large boards: 50 first stones near the middle, the second and the third at most two cells away from the first.
     Small boards: every first stone.
     """
     if variant.cells <= 36:
         return [(cell,) for cell in range(variant.cells)]
-    chance = Random(variant.name)
+    rng = Random(variant.name)
     middle_column, middle_row = variant.columns // 2, variant.rows // 2
 
     def near(column: int, row: int, most: int) -> list[int]:
@@ -62,11 +62,16 @@ def openings(variant: Variant) -> list[OpeningChoice]:
         rows = range(max(0, row - most), min(variant.rows, row + most + 1))
         return [y * variant.columns + x for y in rows for x in columns if (x, y) != (column, row)]
 
-    firsts = chance.sample(near(middle_column, middle_row, _FROM_MIDDLE), _OPENINGS)
-    return [(cell, *chance.sample(near(*divmod(cell, variant.columns)[::-1], 2), 2)) for cell in firsts]
+    firsts = rng.sample(near(middle_column, middle_row, _FROM_MIDDLE), _OPENINGS)
+    chosen: list[OpeningChoice] = []
+    for cell in firsts:
+        row, column = divmod(cell, variant.columns)
+        second, third = rng.sample(near(column, row, 2), 2)
+        chosen.append((cell, second, third))
+    return chosen
 
 
-class Opened(Bot):
+class OpeningBot(Bot):
     """A bot that plays the opening of a game, then the moves of another bot. One game at a time."""
 
     max_games = 1
@@ -91,7 +96,7 @@ class Opened(Bot):
 
 
 def _opening_number(game: int, count: int) -> int:
-    """Games are numbered from 1, and sides alternate: two games in a row have the same opening."""
+    """Return the index of a game's opening. Games are numbered from 1; each opening is played twice in a row."""
     return (game - 1) // 2 % count
 
 
@@ -99,7 +104,7 @@ def _opening_number(game: int, count: int) -> int:
 
 
 def _play_as_bot(spec: str, variant: str) -> None:
-    bot = Opened(make_bot(parse_spec(spec)), parse_variant(variant))
+    bot = OpeningBot(make_bot(parse_spec(spec)), parse_variant(variant))
     login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
     tune_collector()
     run_loop(play(bot, login))
@@ -123,7 +128,7 @@ async def _bot_process(spec: str, variant: Variant, address: str, ticket: str) -
 
 
 class Match(NamedTuple):
-    """The matches to play."""
+    """A match to play. The opponent is a spec."""
 
     name: str
     variant: str
@@ -179,19 +184,23 @@ async def _play(server: Server, match: Match, subject: str) -> list[ExportedGame
 
 
 def _report(match: Match, games: list[ExportedGame]) -> dict[str, Any]:
-    """Results and times, from the point of view of `threats`."""
+    """Return results and times from the point of view of `threats`."""
     limit_ms = parse_time_control(match.time).move_us / 1000
-    opened = len(openings(parse_variant(match.variant))[0])
+    opening_plies = len(openings(parse_variant(match.variant))[0])
     results = {"first": Counter[str](), "second": Counter[str]()}
     endings: Counter[str] = Counter()
     times: list[float] = []
     for game in games:
         side = 0 if game.first == _SUBJECT else 1
-        points = {"1-0": 1, "0-1": -1}.get(game.result, 0) * (1 - 2 * side)
-        results["second" if side else "first"][{1: "wins", 0: "draws", -1: "losses"}[points]] += 1
-        winner = "" if not points else f"{_SUBJECT if points > 0 else match.opponent} wins: "
+        if game.result not in ("1-0", "0-1"):
+            kind, winner = "draws", ""
+        elif game.result == ("1-0", "0-1")[side]:
+            kind, winner = "wins", f"{_SUBJECT} wins: "
+        else:
+            kind, winner = "losses", f"{match.opponent} wins: "
+        results["second" if side else "first"][kind] += 1
         endings[winner + game.termination] += 1
-        times += [us / 1000 for ply, us in enumerate(game.times_us) if ply >= opened and ply % 2 == side]
+        times += [us / 1000 for ply, us in enumerate(game.times_us) if ply >= opening_plies and ply % 2 == side]
     times.sort()
     kinds = ("wins", "draws", "losses")
     return {
@@ -203,12 +212,12 @@ def _report(match: Match, games: list[ExportedGame]) -> dict[str, Any]:
         "endings": dict(endings.most_common()),
         "losses_on_time": endings[f"{match.opponent} wins: timeout"],
         "moves": len(times), "limit_ms": limit_ms,
-        "p50_ms": _share(times, 0.5), "p99_ms": _share(times, 0.99), "max_ms": times[-1] if times else None,
+        "p50_ms": _quantile(times, 0.5), "p99_ms": _quantile(times, 0.99), "max_ms": times[-1] if times else None,
         "within": sum(time <= limit_ms + _TOLERANCE_MS for time in times) / max(1, len(times)),
     }  # fmt: skip
 
 
-def _share(times: list[float], share: float) -> float | None:
+def _quantile(times: list[float], share: float) -> float | None:
     return times[min(len(times) - 1, int(share * len(times)))] if times else None
 
 

@@ -27,8 +27,8 @@ from noughts_server.local.run import play_locally
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0
-_MORE_THAN_ENOUGH = 1_000_000
-_OUR_ENGINE = os.environ.get("GRPC_EXPERIMENTS", "")
+_GAMES_PER_PAIR = 1_000_000
+_ENGINE_OF_NOUGHTS = os.environ.get("GRPC_EXPERIMENTS", "")
 
 
 async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
@@ -40,7 +40,7 @@ async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict
             settings=TournamentSettings(
                 variant=variant,
                 time=TimeControl(),
-                games_per_pair=_MORE_THAN_ENOUGH,
+                games_per_pair=_GAMES_PER_PAIR,
                 concurrency=flight,
                 seed=1,
             ),
@@ -69,6 +69,7 @@ async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict
 
 
 def run(*arguments: str, **variables: str) -> dict[str, float]:
+    """Run a Python program with these environment variables; return the JSON in the last line of its output."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", **variables}
     done = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120, check=False
@@ -108,18 +109,17 @@ def main() -> None:
 
 
 def _round(flight: int, options: argparse.Namespace) -> tuple[float, ...]:
-    # The reference programs use gRPC's defaults. The server and its bots choose gRPC's engine (see noughts_proto);
-
-    # the next column compares with a ping-pong on that engine.
+    # The reference programs use the defaults of gRPC. The server and its bots choose another event engine (see
+    # noughts_proto); `same_engine` is a ping-pong with that engine.
     bare = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS="")["per_second"]
     echo = run(str(_HERE / "bare.py"), "echo", "--flight", str(flight), GRPC_EXPERIMENTS="")["per_second"]
-    like_us = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS=_OUR_ENGINE)["per_second"]
+    same_engine = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS=_ENGINE_OF_NOUGHTS)["per_second"]
     served = run(
         __file__, "--one", str(flight), "--seconds", str(options.seconds), "--variant", options.variant,
         "--specs", options.specs,
     )  # fmt: skip
     plies = served["plies"]
-    return plies, bare, plies / bare, plies / like_us, plies / echo, served["memory"], served["bytes"]
+    return plies, bare, plies / bare, plies / same_engine, plies / echo, served["memory"], served["bytes"]
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ _GAMES = 11
 _VARIANT, _PLIES = "mnk:30,30,30", 900  # nobody wins
 _CONNECTING_AT_ONCE = 50
 _STREAMS_EACH = 50
-"""Of each address."""
+"""Event streams of each address."""
 _SETTLE_SECONDS = 2.0
 _PLY = b"fa\r\n%b\r\n" % (b"x" * 250)
 """About as many bytes as the event of a ply."""
@@ -54,17 +54,18 @@ _CHILD = "noughts_server.web.child"
 # The bots.
 
 
-class Paced(Bot):
+class PacedBot(Bot):
     """Makes a move in each game at a fixed pace. A late bot does not speed up later."""
 
     answers = 0
+    """The answers of all bots of this class."""
 
     def __init__(self, rate: float) -> None:
-        self._every = 1 / rate
+        self._pause_seconds = 1 / rate
 
     async def choose(self, position: Position) -> int:
-        await asyncio.sleep(self._every)
-        Paced.answers += 1
+        await asyncio.sleep(self._pause_seconds)
+        PacedBot.answers += 1
         return position.rng().choice(position.free)
 
 
@@ -73,11 +74,11 @@ async def _bots(address: str, token: str, rate: float) -> None:
     online: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         for name in ("ada", "bob"):
-            tasks.create_task(play(Paced(rate), Login(address, token, name), online.put_nowait))
+            tasks.create_task(play(PacedBot(rate), Login(address, token, name), online.put_nowait))
         await online.get()
         await online.get()
         while await asyncio.to_thread(sys.stdin.readline):
-            print(Paced.answers, flush=True)
+            print(PacedBot.answers, flush=True)
 
 
 # The browsers.
@@ -88,7 +89,7 @@ class _Browser(asyncio.Protocol):
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._kept: list[bytes] = []
+        self._received: list[bytes] = []
         self.begun = asyncio.Event()
         self.transport: Any = None
 
@@ -97,13 +98,13 @@ class _Browser(asyncio.Protocol):
         self.transport.write(f"GET {self._path} HTTP/1.1\r\nHost: site\r\nAccept: text/event-stream\r\n\r\n".encode())
 
     def data_received(self, data: bytes) -> None:
-        self._kept.append(data)
+        self._received.append(data)
         self.begun.set()
 
-    def told(self) -> tuple[int, int, int]:
-        """The plies received as increments, gaps, and snapshots after the first."""
+    def count_events(self) -> tuple[int, int, int]:
+        """Return the number of plies in increments, of gaps between them, and of snapshots after the first."""
         plies = gaps = snapshots = known = 0
-        for kind, document in _events(b"".join(self._kept)):
+        for kind, document in _events(b"".join(self._received)):
             if kind == "snapshot":
                 (game,) = document["games"]
                 known = len(game["moves"])
@@ -137,11 +138,11 @@ async def _browsers(site: str, watchers: int, others: int) -> None:
     host, _, port = site.removeprefix("http://").rpartition(":")
     loop = asyncio.get_running_loop()
     games = [1] * watchers + [2 + number % (_GAMES - 1) for number in range(others)]
-    room = asyncio.Semaphore(_CONNECTING_AT_ONCE)
+    connecting = asyncio.Semaphore(_CONNECTING_AT_ONCE)
 
     async def connect(number: int, game: int) -> _Browser:
-        async with room:
-            # The site gives each address a few streams; this machine has many loopback addresses.
+        async with connecting:
+            # The website limits the streams of an address, so the browsers use many loopback addresses.
             source = f"127.0.{1 + number // _STREAMS_EACH // 250}.{1 + number // _STREAMS_EACH % 250}"
             path = f"/api/v1/{_CUP}/games/{game}/events"
             _, browser = await loop.create_connection(lambda: _Browser(path), host, int(port), local_addr=(source, 0))
@@ -154,9 +155,13 @@ async def _browsers(site: str, watchers: int, others: int) -> None:
         await asyncio.to_thread(sys.stdin.readline)
         for browser in browsers:
             browser.transport.abort()
-        told = [browser.told() for browser in browsers]
-        said = {"fewest_plies": min(plies for plies, _, _ in told), "gaps": sum(gaps for _, gaps, _ in told)}
-        print(json.dumps({**said, "laggards": sum(snapshots > 0 for _, _, snapshots in told)}), flush=True)
+        counts = [browser.count_events() for browser in browsers]
+        summary = {
+            "fewest_plies": min(plies for plies, _, _ in counts),
+            "gaps": sum(gaps for _, gaps, _ in counts),
+            "laggards": sum(snapshots > 0 for _, _, snapshots in counts),
+        }
+        print(json.dumps(summary), flush=True)
 
 
 # The main process.
@@ -181,8 +186,8 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _asked(process: "subprocess.Popen[str]") -> str:
-    """Return the line that answers a line."""
+def _request_line(process: "subprocess.Popen[str]") -> str:
+    """Write an empty line to the process, and return the line with which it answers."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("\n")
@@ -190,13 +195,13 @@ def _asked(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline()
 
 
-def _measured(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> tuple[float, float, float]:
+def _measure(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> tuple[float, float, float]:
     """Return plies per second in each game, and the cores used by the server and the website."""
-    began, plies, cpu = time.monotonic(), int(_asked(bots)), (_cpu_seconds(server), _cpu_seconds(site))
+    began, plies, cpu = time.monotonic(), int(_request_line(bots)), (_cpu_seconds(server), _cpu_seconds(site))
     time.sleep(seconds)
     took = time.monotonic() - began
     used = ((_cpu_seconds(pid) - before) / took for pid, before in zip((server, site), cpu, strict=True))
-    return ((int(_asked(bots)) - plies) / took / _GAMES, *used)  # type: ignore[return-value]
+    return ((int(_request_line(bots)) - plies) / took / _GAMES, *used)  # type: ignore[return-value]
 
 
 def _bare_send(arguments: argparse.Namespace) -> float:
@@ -243,6 +248,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     piped: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with ExitStack() as stack:
         server = stack.enter_context(subprocess.Popen([*noughts, *serve.split()], **piped))
+        # The second signal ends the server without waiting for its games.
         stack.callback(server.send_signal, signal.SIGTERM)
         stack.callback(server.send_signal, signal.SIGTERM)
         assert server.stdout is not None
@@ -252,7 +258,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
             subprocess.Popen([*this, "--part", "bots", "--address", places["grpc"]], **piped),
         )
         stack.callback(bots.kill)
-        _asked(bots)  # they are online
+        _request_line(bots)  # answered as soon as both bots are online
         run_loop(_set_up(places["grpc"], token))
         (site,) = (each.pid for each in psutil.Process(server.pid).children() if _CHILD in each.cmdline())
         counts = ["--watchers", str(arguments.watchers), "--others", str(arguments.others)]
@@ -260,16 +266,16 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
             subprocess.Popen([*this, "--part", "browsers", "--address", places["web"], *counts], **piped)
         )
         stack.callback(browsers.kill)
-        alone, watched, told = [], [], []
+        alone, watched, deliveries = [], [], []
         for number in range(arguments.rounds):
             time.sleep(_SETTLE_SECONDS)
-            alone.append(_measured(server.pid, site, bots, arguments.seconds))
-            assert _asked(browsers) == "connected\n"
+            alone.append(_measure(server.pid, site, bots, arguments.seconds))
+            assert _request_line(browsers) == "connected\n"
             time.sleep(_SETTLE_SECONDS)
-            watched.append(_measured(server.pid, site, bots, arguments.seconds))
-            told.append(json.loads(_asked(browsers)))
-            print(number + 1, alone[-1], watched[-1], told[-1], file=sys.stderr)
-        if int(_asked(bots)) > 0.98 * _PLIES * _GAMES:
+            watched.append(_measure(server.pid, site, bots, arguments.seconds))
+            deliveries.append(json.loads(_request_line(browsers)))
+            print(number + 1, alone[-1], watched[-1], deliveries[-1], file=sys.stderr)
+        if int(_request_line(bots)) > 0.98 * _PLIES * _GAMES:
             sys.exit("The games ended before the last round did. Fix: use a lower --rate, --rounds or --seconds.")
     rates = [statistics.median(each[0] for each in rounds) for rounds in (alone, watched)]
     cost = statistics.median(each[2] for each in watched) - statistics.median(each[2] for each in alone)
@@ -277,9 +283,9 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         "plies_a_second_alone": round(rates[0], 2),
         "plies_a_second_watched": round(rates[1], 2),
         "ratio": round(rates[1] / rates[0], 4),
-        "gaps": sum(each["gaps"] for each in told),
-        "fewest_plies_told": min(each["fewest_plies"] for each in told),
-        "laggards": sum(each["laggards"] for each in told),
+        "gaps": sum(each["gaps"] for each in deliveries),
+        "fewest_plies_told": min(each["fewest_plies"] for each in deliveries),
+        "laggards": sum(each["laggards"] for each in deliveries),
         "server_cores": [round(statistics.median(each[1] for each in rounds), 3) for rounds in (alone, watched)],
         "site_cores": [round(statistics.median(each[2] for each in rounds), 3) for rounds in (alone, watched)],
         "microseconds_of_a_bare_send": round(bare, 1),

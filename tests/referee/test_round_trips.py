@@ -1,4 +1,4 @@
-"""The server measures the network's share of a move's time, and does not charge it, up to a cap."""
+"""The server measures the time that messages take, and does not charge it to the bot, up to a cap."""
 
 from collections.abc import AsyncIterator
 
@@ -68,16 +68,16 @@ async def test_a_move_delayed_by_the_network_is_in_time(server: Loopback) -> Non
         await far.send((1, 0, 0))
         (game,) = await server.finished_games(1)
     assert game.termination == Termination.LINE
-    (took,) = unpack_times(game.times)
-    assert 2.4 * SECOND - CAP_US <= took < 1.6 * SECOND + SLACK_US
+    (charged_us,) = unpack_times(game.times)
+    assert 2.4 * SECOND - CAP_US <= charged_us < 1.6 * SECOND + SLACK_US
     assert game.allowances is not None
     first, second = unpack_allowances(game.allowances)
     assert 800_000 <= first.network_us <= CAP_US
     assert first.margin_us == second.margin_us == MARGIN_US
-    assert second.network_us == 0  # it has echoed nothing
+    assert second.network_us == 0  # bot-2 has not echoed a heartbeat
 
 
-async def test_a_bot_that_delays_its_echoes_gains_at_most_the_cap(server: Loopback) -> None:
+async def test_bot_that_delays_its_echoes_gains_at_most_the_cap(server: Loopback) -> None:
     async with raw_bot(server, 1) as slow, raw_bot(server, 2):
         await delay_first_echo(server, slow, 1.5)
         server.referee.add(unit(conditions("mnk:1,1,1", time="2/move"), 1))

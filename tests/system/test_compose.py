@@ -146,7 +146,7 @@ def test_image_runs_as_a_user_without_rights_and_from_hashes() -> None:
 
 
 def locked(name: str) -> dict[str, str]:
-    """The version of each package in a lock."""
+    """Return the version of each package in a lock."""
     text = (ROOT / name).read_text(encoding="utf-8")
     return dict(re.findall(r"(?m)^([\w.-]+)==([^\s;]+)", text))
 
@@ -158,7 +158,7 @@ def test_locks_of_the_image_agree_with_the_lock_of_development(name: str) -> Non
     assert part.items() <= everything.items()
     assert len(part) < len(everything) / 2, "packages for development in the image"
     text = (ROOT / name).read_text(encoding="utf-8")
-    # Some have a version for older Pythons, too: a line each.
+    # Each version has its line with hashes; some packages have another version for older Pythons.
     assert set(re.findall(r"(?m)^([\w.-]+)==.+ \\\n    --hash=sha256:\w{64}", text)) == part.keys()
 
 

@@ -56,7 +56,7 @@ def _healthy(url: str) -> bool:
 def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: str) -> None:
     with databases_of(POSTGRESQL), ExitStack() as stack:
         replacements = {DATABASE: make_database(tmp_path / "league"), BUS: bus}
-        # Each container has its own ports; a client of `server` finds the first of them here.
+        # Each container has its own ports. On this machine, clients of `server` use those of `member-1`.
         hosts = {f"{name}-{number}": Host(tmp_path) for name in CLUSTER_SERVICES for number in (1, 2)}
         for host in hosts.values():
             host.replacements = replacements

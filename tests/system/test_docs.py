@@ -42,7 +42,7 @@ DEFAULT_ADDRESS = "127.0.0.1:7450"
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """The fenced blocks of this language."""
+    """Return the fenced blocks of this language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 

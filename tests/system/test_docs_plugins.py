@@ -1,4 +1,4 @@
-"""The plugins in docs/how-to/writing-a-bot.md: its files are written, its commands run, in a folder of their own."""
+"""The plugins in docs/how-to/writing-a-bot.md: the tests write its files into a folder, and run its commands there."""
 
 import os
 import re
@@ -20,7 +20,7 @@ GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 
 
 def named_blocks(language: str) -> dict[str, str]:
-    """The fenced blocks of this language that have a name, by their names."""
+    """Return the fenced blocks of this language that have a name, by name."""
     return dict(re.findall(rf"^```{language} (\S+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL))
 
 

@@ -16,7 +16,7 @@ class Garbage:
     def __del__(self):
         os.write(2, b"here " if os.getpid() == self.process else b"in the child ")
 
-# As Python does in the child, but more, so that a collection begins.
+# Allocate so many objects in the child that a collection would begin.
 os.register_at_fork(after_in_child=lambda: [[] for _ in range(300_000)])
 
 async def main():

@@ -83,7 +83,7 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
     games = [json.loads(line) for line in (*lines, *dialled_games.read_text().splitlines())]
     assert len(games) == 2 * pairs + 2
     assert {game["termination"] for game in games} == {"line"}
-    # Each takes the lowest free cell, so that there is only one game.
+    # Both sides take the lowest free cell, so all games are the same.
     assert {tuple(game["moves"]) for game in games} == {tuple(game["moves"]) for game in games[:1]}
     assert games[0]["moves"] == sorted(games[0]["moves"])
     assert os.listdir(plugin.parent) == ["lowest.py"]

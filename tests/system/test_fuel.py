@@ -1,4 +1,4 @@
-"""Tournaments that do not depend on the machine: modules with an amount of fuel for each move."""
+"""Tournaments with fuel for each move of a WebAssembly module: their games do not depend on the machine."""
 
 import json
 from contextlib import ExitStack

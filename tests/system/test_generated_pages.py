@@ -24,18 +24,18 @@ from tools.regenerate import pages
 REFERENCE = ROOT / "docs" / "reference"
 FOREIGN_MESSAGES = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
 """Messages of other libraries and of the system."""
-_JOINTS = re.compile(
+_SEPARATORS = re.compile(
     r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting|did not|within)\b|'"
 )
 
 
 def page(name: str) -> str:
-    """A page of the reference as Sphinx reads it."""
+    """Return a page of the reference as Sphinx reads it."""
     return with_texts((REFERENCE / name).read_text(encoding="utf-8"))
 
 
 def first_cells(text: str) -> list[str]:
-    """The text in backticks at the beginning of each row of the tables."""
+    """Return the text in backticks at the beginning of each table row."""
     return re.findall(r"(?m)^\| `([\w.:,-]+)", text)
 
 
@@ -158,18 +158,20 @@ def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> Non
     rows = re.findall(r"(?m)^\| (`.*?) \|", text.partition("## Commands")[2].partition("## All reasons")[0])
     messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]
     assert len(messages) > 40
-    # Words in capitals, numbers and dots stand for anything; most messages are put together from parts.
-    parts = {part.strip(" .,;:") for each in messages for part in _JOINTS.split(each)}
+    # A message consists of texts of the code with values between them: capitals, numbers, dots and quotes.
+    parts = {part.strip(" .,;:") for message in messages for part in _SEPARATORS.split(message)}
     missing = sorted(part for part in parts if len(part) > 8 and part not in known)
     assert not missing, missing
 
 
 def texts_of_programs() -> Iterator[str]:
-    """The texts of our packages; values in them are left out."""
+    """Yield the string literals of our packages, with \\0 for each value of an f-string."""
     for place in ("server", "referee", "bots", "proto"):
         for file in (ROOT / place).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if "_pb2" not in file.name else ():
+            if "_pb2" in file.name:
+                continue
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.JoinedStr):
-                    yield "".join(str(each.value) if isinstance(each, ast.Constant) else "\0" for each in node.values)
+                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield f"{node.value}\n"

@@ -50,21 +50,21 @@ run(Sleeper(), name="{name}")
 """
 
 
-class Row(NamedTuple):
-    """The game in the journal or in the table of games."""
+class GameRow(NamedTuple):
+    """The game, as a row of the journal or of the table of games."""
 
     moves: bytes
     times: list[int]
     clocks_us: tuple[int, ...]
 
 
-def read_row(path: Path, statement: str) -> Row | None:
+def read_row(path: Path, statement: str) -> GameRow | None:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         row = connection.execute(statement).fetchone()
-    return None if row is None else Row(row[0], unpack_times(row[1]), row[2:])
+    return None if row is None else GameRow(row[0], unpack_times(row[1]), row[2:])
 
 
-def journal_row(path: Path) -> Row | None:
+def journal_row(path: Path) -> GameRow | None:
     return read_row(path, "SELECT moves, times, first_clock_us, second_clock_us FROM journal")
 
 
@@ -73,8 +73,8 @@ class KillableLeague:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "noughts.db"
-        self.up = 0.0
-        """Seconds from the start of each server to its end, in total."""
+        self.server_seconds = 0.0
+        """The time for which a server has run, without that of the current one."""
         self.env = environment()
         self._folder = folder
         self._began = 0.0
@@ -121,14 +121,14 @@ class KillableLeague:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             if name == "server":
-                self.up += time.monotonic() - self._began
+                self.server_seconds += time.monotonic() - self._began
 
     def kill_all(self) -> None:
         self.kill(*self._processes)
 
-    async def plies(self, plies: int) -> None:
+    async def wait_for_plies(self, plies: int) -> None:
         """Wait until this number of plies is committed."""
-        await wait_until(lambda: len((journal_row(self.path) or Row(b"", [], ())).moves) >= plies)
+        await wait_until(lambda: len((journal_row(self.path) or GameRow(b"", [], ())).moves) >= plies)
 
     def _start(self, name: str, command: list[str]) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
@@ -153,14 +153,14 @@ def killable_league(folder: Path) -> Iterator[KillableLeague]:
 
 
 @pytest.mark.timeout(300)
-async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Path) -> None:
-    rows_at_kills: list[Row] = []
+async def test_game_keeps_moves_and_clocks_after_kills_of_all_processes(tmp_path: Path) -> None:
+    rows_at_kills: list[GameRow] = []
     with killable_league(tmp_path) as league:
         await league.begin()
         league.serve()
         league.play("left", "right")
         for number, victims in enumerate(KILLS, start=1):
-            await league.plies(15 * number)
+            await league.wait_for_plies(15 * number)
             league.kill(*victims)
             row = journal_row(league.path)
             assert row is not None
@@ -178,9 +178,9 @@ async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Pat
     assert game.moves == bytes(range(PLIES))
     assert journal_row(league.path) is None
     for row in rows_at_kills:
-        assert 10 < len(row.moves) < PLIES, "it was not killed in its middle"
+        assert 10 < len(row.moves) < PLIES, "the kill came before or after the game"
         assert game.moves[: len(row.moves)] == row.moves
         assert game.times[: len(row.times)] == row.times
         assert row.clocks_us == clocks_after((LIMIT, LIMIT), row.times)
     # One bot thinks at a time. All charged times fit into the time with a server, so crashes were not charged.
-    assert sum(game.times) / 1e6 < league.up
+    assert sum(game.times) / 1e6 < league.server_seconds

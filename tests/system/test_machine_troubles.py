@@ -1,4 +1,4 @@
-"""A server whose machine has no disk space or file descriptors reports it, and continues when there are some."""
+"""A server whose machine lacks disk space or file descriptors reports it, and continues as soon as it has some."""
 
 import json
 import socket
@@ -50,7 +50,7 @@ def test_a_full_temporary_folder_refuses_uploads_with_a_reason(disk: Disk, tmp_p
         run_here(["bot", "submit", str(bot)], env)
     text = log.read_text()
     assert "Traceback" not in text
-    assert [each["problem"] for each in events(text, "machine_trouble")] == ["a disk of its machine is full"]
+    assert [event["problem"] for event in events(text, "machine_trouble")] == ["a disk of its machine is full"]
 
 
 def test_a_server_without_free_descriptors_logs_it_and_recovers(tmp_path: Path) -> None:

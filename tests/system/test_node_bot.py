@@ -36,14 +36,14 @@ def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def playing(bot: Path, league_server: LeagueServer, address: str = "") -> AsyncIterator[NodeBot]:
-    """The bot, logged in."""
+    """Run the bot; the block begins when it has logged in."""
     async with node_bot(bot, address or league_server.address, league_server.token) as running:
         await running.until("playing as bots/node/versions/1")
         yield running
 
 
 class Relay:
-    """A port that leads to the server, until it is cut."""
+    """A port whose connections are carried to the server, and which a test can break."""
 
     def __init__(self, server: str) -> None:
         self.address = ""
@@ -254,7 +254,7 @@ async def test_the_node_bot_connects_to_a_referee_that_starts_it(bot: Path) -> N
             concurrency=4,
             seed=5,
         ),
-        locking=Locking.OFF,  # this Node reserves more addresses than the lock allows
+        locking=Locking.OFF,  # Node reserves more addresses than the sandbox allows
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
     assert (outcome.games, outcome.faults) == (4, ())

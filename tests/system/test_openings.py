@@ -81,5 +81,5 @@ def test_agreed_openings_are_in_the_files_at_any_concurrency(tmp_path: Path) -> 
     assert {game["opening"]["rule"] for game in games} == {"swap2"}
     assert {game["opening"]["stones"] for game in games} == {3, 5}
     assert {game["variant"] for game in games} == {"gomoku+swap2"}
-    # Sides were changed in some of them.
+    # In some games the opener moves first, in others the other bot.
     assert len({game["first"] == game["opening"]["opener"] for game in games}) == 2

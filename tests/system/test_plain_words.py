@@ -1,11 +1,11 @@
-"""The lint of the documentation's wording."""
+"""The check of the wording of documentation and programs."""
 
 from tools.plain_words import findings
 
 
 def test_banned_wording_is_found_with_its_line_and_a_fix() -> None:
     text = "# Title\n\nA bot that is told nothing.\nWho plays first wins.\nGames in flight go on."
-    assert [found.split(". Fix: ")[0] for found in findings("page.md", text)] == [
+    assert [finding.split(". Fix: ")[0] for finding in findings("page.md", text)] == [
         "page.md:3: 'is told'",
         "page.md:4: 'Who plays'",
         "page.md:5: 'go on'",
@@ -27,7 +27,7 @@ def test_names_of_tests_have_at_most_70_characters() -> None:
 
 def test_docstrings_and_texts_of_a_program_are_read_but_not_its_names() -> None:
     text = 'def anew():\n    """Play until told.\n\n    The bot goes on.\n    """\n    print(f"{anew} hand in {1}")\n'
-    assert [found.split(". Fix: ")[0] for found in findings("bot.py", text)] == [
+    assert [finding.split(". Fix: ")[0] for finding in findings("bot.py", text)] == [
         "bot.py:4: 'goes on'",
         "bot.py:6: 'hand in'",
     ]

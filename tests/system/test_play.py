@@ -44,8 +44,11 @@ def colours(screen: Terminal) -> set[str]:
 
 def is_restored(screen: Terminal) -> bool:
     """Return whether the program has restored the terminal."""
-    after = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
-    return bool(after[1]) and CURSOR_SHOWN in screen.written and screen.mode() == screen.mode_before
+    return (
+        LEFT_ALTERNATE_SCREEN in screen.written
+        and CURSOR_SHOWN in screen.written
+        and screen.mode() == screen.mode_before
+    )
 
 
 def test_a_person_wins_on_the_keypad_and_the_line_is_green() -> None:
@@ -155,7 +158,7 @@ def test_closing_the_terminal_ends_the_program() -> None:
         assert screen.hang_up() != 0
 
 
-FAILING = """
+FAILING_PROGRAM = """
 from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.screens.application import run_mode
@@ -173,7 +176,7 @@ run_mode(PlayMode(BotSeating(Match(parse_variant("tictactoe"), players, always_f
 
 
 def test_a_failure_restores_the_terminal_before_its_traceback() -> None:
-    with program_on_terminal((sys.executable, "-c", FAILING)) as screen:
+    with program_on_terminal((sys.executable, "-c", FAILING_PROGRAM)) as screen:
         screen.until("Your turn")
         screen.press("5")
         assert screen.wait_for_exit() == 1
@@ -215,9 +218,9 @@ def test_a_long_thought_is_shown_and_the_user_can_leave() -> None:
 def test_two_people_play_at_one_keyboard() -> None:
     with terminal("play person --first me --mark O") as screen:
         screen.until("Person A (O) to move.")
-        for key, who in zip("57841", ("B (X)", "A (O)", "B (X)", "A (O)"), strict=False):
+        for key, next_person in zip("57841", ("B (X)", "A (O)", "B (X)", "A (O)"), strict=False):
             screen.press(key)
-            screen.until(f"Person {who} to move.")
+            screen.until(f"Person {next_person} to move.")
         screen.press("2")
         screen.until("Person A wins: the line is complete.")
         assert winning_colours(screen) == {GREEN}
@@ -275,6 +278,7 @@ def test_on_a_narrow_screen_the_panel_is_below_the_board(size: tuple[int, int]) 
 def test_the_last_moves_are_listed_next_to_the_board(size: tuple[int, int], moves: int) -> None:
     with terminal("play person --variant gomoku --first me", size=size) as screen:
         screen.until("Person A")
+        # The persons take columns a and c, and exchange them after four rows, so that nobody gets five in a row.
         for row in range(1, 9):
             for column in "ac" if row < 5 else "ca":
                 screen.press(f"{column}{row}" + ("" if row > 1 else ENTER))
@@ -347,7 +351,7 @@ def test_games_and_result_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> None:
-    file = tmp_path / "it.table"
+    file = tmp_path / "mine.table"
     with terminal(f"play learner:file={file},learn=true --first me --seed 1") as screen:
         text = screen.until("Your turn")
         assert re.search(r"learner:file=\S+\N{HORIZONTAL ELLIPSIS}$", text, re.MULTILINE)
@@ -449,17 +453,17 @@ def test_the_screen_shows_a_lost_connection() -> None:
 
 
 def test_wrong_options_are_refused_before_the_screen_opens(server: ServerUnderTest) -> None:
-    at = f"--server {server.address}"
+    server_option = f"--server {server.address}"
     token = {"NOUGHTS_TOKEN": server.token("ada")}
     cases = [
         ("play nobody", {}, 2, "nobody"),
         ("play pascal --variant mnk:5,5,4", {}, 2, "variant mnk:5,5,4"),
         ("play pascal --time 60+1", {}, 2, "2/move"),
-        (f"play pascal {at}", token, 2, "--with bot:NAME or --wait"),
-        (f"play --wait --with bot:x {at}", token, 2, "--wait"),
-        (f"play --with bot:nobody {at}", token, 1, "bots/nobody"),
-        (f"play --wait {at}", {"NOUGHTS_TOKEN": "nou_wrong"}, 1, "token"),
-        (f"play --wait {at}", {}, 2, "token"),
+        (f"play pascal {server_option}", token, 2, "--with bot:NAME or --wait"),
+        (f"play --wait --with bot:x {server_option}", token, 2, "--wait"),
+        (f"play --with bot:nobody {server_option}", token, 1, "bots/nobody"),
+        (f"play --wait {server_option}", {"NOUGHTS_TOKEN": "nou_wrong"}, 1, "token"),
+        (f"play --wait {server_option}", {}, 2, "token"),
         ("play --wait --server 127.0.0.1:1", token, 1, "cannot be reached"),
     ]
     for line, env, code, words in cases:
@@ -475,7 +479,7 @@ def test_play_without_a_terminal_is_an_error_with_a_fix() -> None:
     assert "noughts bot ask" in errors
 
 
-def test_asking_a_bot_on_a_terminal_answers_each_position_at_once() -> None:
+def test_bot_ask_on_a_terminal_answers_each_position_at_once() -> None:
     with terminal("bot ask nextstep", env={}, size=(100, 30)) as screen:
         screen.until("Press Ctrl-D")
         screen.press("nonsense" + ENTER)

@@ -1,4 +1,4 @@
-"""A server after a request to stop, seen from outside."""
+"""A server that was asked to stop, as its users and its log show it."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
             json_of(f"tournament join long --bot {name}", env)
         json_of("tournament start long", env)
         eventually(lambda: json_of("status", env)["games"], lambda games: games > 0)
-        bot.send_signal(signal.SIGSTOP)  # a game that is running now does not end
+        bot.send_signal(signal.SIGSTOP)  # so that one running game does not end
         try:
             # The other games have ended once no ply is played between two calls.
             eventually(lambda: [json_of("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
@@ -49,7 +49,7 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
             refusal = run_noughts(["health"], env, code=1)
             assert "not serving" in refusal.stderr
             # A slow disk can delay the storing of games that ended before.
-            eventually(lambda: _unstored(ready["metrics"]), lambda games: games == 0)
+            eventually(lambda: _unstored_games(ready["metrics"]), lambda games: games == 0)
             before = json_of("status", env)
             assert before["games_in_flight"] == 1
         finally:
@@ -88,7 +88,7 @@ def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> 
     assert "termination=disconnected" not in log
 
 
-def _unstored(metrics: str) -> float:
+def _unstored_games(metrics: str) -> float:
     """Return the server's number of finished games that are not stored yet."""
     with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=PATIENCE) as answer:
         page = answer.read().decode()
@@ -105,7 +105,7 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
         "        return 99\n"
         "run(Off(), name='off')\n"
     )
-    line = [
+    serve = [
         "serve",
         "--no-web",
         "--listen",
@@ -118,7 +118,7 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
         "debug",
     ]
     with ExitStack() as stack:
-        server = stack.enter_context(started(line, data))
+        server = stack.enter_context(started(serve, data))
         address = json.loads(first_line(server))["grpc"]
         token = json_of("token create --owner ada", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
@@ -139,18 +139,18 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
     assert token not in log
     assert "nou_" not in log
     lines = log.splitlines()
-    assert len([each for each in lines if "database_created" in each]) == 1
-    faults = [each for each in lines if "illegal_move" in each]
+    assert len([line for line in lines if "database_created" in line]) == 1
+    faults = [line for line in lines if "illegal_move" in line]
     assert len(faults) == 2
     assert all("bots/off/versions/1" in fault for fault in faults)
     assert {number for number in (1, 2) for fault in faults if f"tournaments/cup/games/{number}" in fault} == {1, 2}
     for event in ("bot_online", "bot_offline", "tournament_started", "tournament_played"):
-        assert any(event in each for each in lines), event
-    offline = [json.loads(each) for each in lines if "bot_offline" in each]
-    reasons = {each["reason"] for each in offline if each["bot"] == "bots/off/versions/1"}
+        assert any(event in line for line in lines), event
+    offline = [json.loads(line) for line in lines if "bot_offline" in line]
+    reasons = {event["reason"] for event in offline if event["bot"] == "bots/off/versions/1"}
     # Which of the two is seen first depends on when the operating system closes the connection.
     assert reasons <= {"stream_ended", "connection_lost"}, offline
     assert reasons
     plies = [json.loads(fault)["ply"] for fault in faults]
-    # It moves second in one game and first in the other.
+    # The faulty bot moves first in one game (ply 0) and second in the other (ply 1).
     assert sorted(plies) == [0, 1]

@@ -1,4 +1,4 @@
-"""A store that is unavailable, seen from outside: disks that are really full, read-only or failing; and no memory."""
+"""Servers whose database is unavailable, on disks that are full, read-only or failing; and a server without memory."""
 
 import json
 import resource

@@ -117,7 +117,7 @@ def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
     try:
         while piece := os.read(leader, 65_536):
             printed += piece
-    except OSError:  # the terminal has no other end any more
+    except OSError:  # the other end of the terminal is closed
         pass
     os.close(leader)
     assert f"at {address} serving" in printed.decode()

@@ -56,7 +56,7 @@ COMMANDS: dict[str, Callable[[Path], list[str | Path]]] = {
 VARIANTS = ("tictactoe", "gomoku", "mnk:7,6,4")
 
 
-def test_every_example_is_tried() -> None:
+def test_every_example_is_tested() -> None:
     files = {str(path.relative_to(EXAMPLES)) for kind in ("lines", "json") for path in (EXAMPLES / kind).glob("*.*")}
     assert files == {*COMMANDS, "lines/README.md", "json/README.md"}
 
@@ -74,7 +74,7 @@ async def games_of(spec: str, field: Field) -> list[ExportedGame]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The games of `first-free` as text, which every example should play."""
+    """The games of `first-free`, as text; every example must play the same."""
 
     def play(folder: Path) -> None:
         (folder / "games").write_text(repr(asyncio.run(games_of("first-free", Field(folder)))))

@@ -1,4 +1,4 @@
-"""`threats` on a real server with a real clock; its nodes are limited, so that no speed of a machine matters."""
+"""`threats` on a real server with a real clock. It searches a limited number of nodes, whatever the machine's speed."""
 
 import json
 import subprocess
@@ -36,7 +36,7 @@ def test_the_benchmark_plays_its_openings_and_reports_results() -> None:
     )
     assert process.returncode == 0, process.stderr
     (report,) = json.loads(process.stdout)
-    # The first stone is the opening; of at most eight that follow half are its own.
+    # The first stone is the opening. At most eight follow, of which `threats` places half.
     assert report["games"] == 18
     assert report["losses"] == report["losses_on_time"] == 0
     assert report["as_first"]["draws"] + report["as_first"]["wins"] == 9

@@ -252,7 +252,7 @@ def test_all_services_work_with_certificates_of_both_sides(
 
 
 def is_answered(server: str, context: ssl.SSLContext) -> bool:
-    """Return whether the server accepts a client: then it sends its settings. TLS 1.3 refuses after the handshake."""
+    """Return whether the server sends data to a client. With TLS 1.3, it refuses a client only after the handshake."""
     host, _, port = server.rpartition(":")
     try:
         with (
@@ -290,7 +290,7 @@ def test_unauthenticated_and_outdated_clients_get_no_connection(
         host, _, port = server.rpartition(":")
         with socket.create_connection((host, int(port)), timeout=20) as plain:
             plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-            # At most an alert of TLS (type 21), nothing of HTTP/2.
+            # The server can answer with a TLS alert (type 21), but not with HTTP/2.
             with suppress(ConnectionError):
                 assert plain.recv(64)[:1] in (b"", b"\x15")
         process.terminate()

@@ -29,7 +29,7 @@ def test_a_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pyte
         raise RuntimeError("initdb exited with 1")
 
     monkeypatch.setattr(postgresql.Postgresql, "__init__", fail)
-    # This process may have a server already, which other tests need: the caches of this test are its own.
+    # Other tests of this process may use a running server, so this test gets caches of its own.
     monkeypatch.setattr(postgresql, "_start_once", cache(postgresql._start_once.__wrapped__))
     monkeypatch.setattr(databases, "_start_postgresql", cache(databases._start_postgresql.__wrapped__))
     for _ in range(2):

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 def steps(page: str) -> list[Step]:
-    """The steps of a tutorial."""
+    """Return the steps of a tutorial."""
     text = (TUTORIALS / page).read_text(encoding="utf-8")
     page_steps = [Step(each["commands"], lines(each["printed"] or "")) for each in _STEP.finditer(text)]
     assert len(page_steps) == text.count("```bash")
@@ -75,7 +75,7 @@ async def wait_for_output(expected: list[str], shell: Shell) -> None:
 
 
 def address_after(word: str, shell: Shell) -> str:
-    """The address that a terminal shows after a word."""
+    """Return the address that a terminal shows after a word."""
     [address] = set(re.findall(rf"{word} (127\.0\.0\.1:\d+)", shell.output))
     return str(address)
 

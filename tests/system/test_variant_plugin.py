@@ -1,4 +1,4 @@
-"""A variant from another package: built and really installed, next to faulty ones, in a folder of its own."""
+"""A variant of another package, which is built and installed into a folder next to faulty variants."""
 
 import json
 import shutil
@@ -92,7 +92,7 @@ def test_a_variant_of_a_plugin_is_played_to_its_end(installed: dict[str, str], t
         mover = (len(game["moves"]) - 1) % 2
         assert game["moves"][-1] in game["winning_cells"]
         assert set(game["winning_cells"]) <= set(game["moves"][mover::2])
-        # Four cells are the corners of a square: a turn by 90 degrees around their middle gives the same cells.
+        # Four winning cells are the corners of a square: turning them by 90 degrees gives the same four cells.
         if len(game["winning_cells"]) == 4:
             places = [complex(cell % 5, cell // 5) for cell in game["winning_cells"]]
             middle = sum(places) / 4

@@ -1,4 +1,4 @@
-"""`noughts watch` in a real terminal: the application opens, and what remains is printed after it."""
+"""`noughts watch` in a real terminal: the application opens, and prints the standings after it has closed."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -48,7 +48,7 @@ def test_a_tournament_is_watched_to_its_end_and_its_standings_remain(server: Ser
 
 
 @pytest.mark.parametrize("key", ["q", CTRL_C])
-def test_leaving_puts_the_terminal_in_order(server: ServerUnderTest, key: str) -> None:
+def test_leaving_restores_the_terminal(server: ServerUnderTest, key: str) -> None:
     with terminal(f"watch --server {server.address}") as screen:
         screen.until("No games are live.")
         screen.press(key)

@@ -38,7 +38,7 @@ class Centre(Bot):
 
 
 def files_of_the_tree() -> list[Path]:
-    """Return the files of a commit of the tree as it stands, by path from its root."""
+    """Return the files that git tracks or would add, by path from the root."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
@@ -68,11 +68,10 @@ def contents(wheel: Path) -> frozenset[str]:
 
 @pytest.fixture(scope="module")
 def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment that holds the wheel and sees the dependencies of this one.
+    """The folder of programs of an environment with the wheel, which can import the dependencies of this environment.
 
-    It sees them by a .pth file. A folder named in such a file is searched for modules, but the .pth files in
-    that folder are not read; our editable install is one of those, so it stays out of sight. Nothing is
-    downloaded.
+    A .pth file names the folders of these dependencies. Python does not read further .pth files in such folders, so the
+    editable install of Noughts stays invisible. Nothing is downloaded.
     """
     return make_once(tmp_path_factory, "environment", partial(install, wheel)) / "bin"
 
@@ -94,10 +93,9 @@ def install_alone(wheel: Path, home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def plain_scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment as pip makes it from the wheel, without any extra.
+    """The folder of programs of an environment as pip makes it from the wheel without extras.
 
-    What the wheel requires, and what that requires, is linked from this environment, file by file: nothing is
-    downloaded, and nothing else can be seen.
+    Its direct and indirect requirements are linked from this environment, file by file. Nothing is downloaded.
     """
     return make_once(tmp_path_factory, "light", partial(install_with_requirements, wheel)) / "bin"
 

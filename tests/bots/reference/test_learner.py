@@ -40,7 +40,7 @@ def position_of(text: str) -> Position:
 
 
 def train(file: Path, games: int, *against: str, seed: int = 1, variant: Variant = TICTACTOE) -> Learner:
-    """Train as `noughts bot learn` does, without saving."""
+    """Return a learner that has trained as `noughts bot learn` does, but has not saved its table."""
     learner = Learner(file, learn=True)
     opponents = [None if spec == "self" else bot_of(spec, variant) for spec in against]
     trainer = Trainer(learner, variant, opponents, seed)
@@ -85,7 +85,7 @@ def test_an_untrained_learner_loses_and_plays_at_random(tmp_path: Path) -> None:
     assert set(new.consider(position_of("X........ O")).scores.values()) == {1500}
 
 
-def test_exact_chances_of_random_against_random_are_the_known_ones() -> None:
+def test_exact_chances_of_random_against_random() -> None:
     exact_chances = chances(bot_of("random"), bot_of("random"), TICTACTOE)
     assert [str(chance) for chance in exact_chances] == ["737/1260", "8/63", "121/420"]
 
@@ -97,7 +97,7 @@ def test_three_stage_can_be_beaten_and_nextstep_cannot() -> None:
 def test_learner_learns_other_boards(tmp_path: Path) -> None:
     variant = parse_variant("mnk:3,2,2")
     learner = train(tmp_path / "small", 3_000, "self", variant=variant)
-    # The first mover has two in a row with its second stone, wherever it began.
+    # On 3x2 cells, two in a row win: the first mover can always do so with its second stone.
     assert chances(learner, bot_of("random", variant), variant).wins == 1
 
 
@@ -146,7 +146,7 @@ def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
     assert table.games == 3_000
 
 
-def test_a_move_that_lost_by_force_is_proven_lost() -> None:
+def test_move_that_allows_a_win_is_rated_0_and_other_moves_not() -> None:
     table = TableFile(TICTACTOE, games=0)
     learn(table, DIAGONAL, range(1, 5, 2))
     rating = {ply: table.rows[key].ratings[cell] for ply, (key, cell) in enumerate(_moves_by_position(DIAGONAL))}
@@ -223,7 +223,7 @@ def test_frozen_learner_learns_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("termination", [Termination.TIMEOUT, Termination.RESIGNED, Termination.VOID])
-def test_forfeited_game_teaches_nothing(tmp_path: Path, termination: Termination) -> None:
+def test_learner_does_not_learn_from_a_forfeited_game(tmp_path: Path, termination: Termination) -> None:
     bot = Learner(tmp_path / "it.table", learn=True)
     bot.end(game(1), game_end(termination))
     bot.close()
@@ -302,7 +302,7 @@ def test_two_learners_cannot_write_one_file(tmp_path: Path) -> None:
     one.correct(TICTACTOE, DIAGONAL, range(0))
     one.close()
     two.prepare()
-    assert two.games == 1  # it continues with what the first has learnt
+    assert two.games == 1  # the table of the first learner
     two.close()
     assert [path.name for path in tmp_path.iterdir()] == ["it.table"]
 

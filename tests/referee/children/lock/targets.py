@@ -41,7 +41,7 @@ def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def _system_v() -> Iterator[tuple[int, int]]:
-    """Shared memory and a message queue that every user can open, by their numbers."""
+    """Create shared memory and a message queue that every user can open; the block gets their numbers."""
     libc = ctypes.CDLL(None)
     memory, queue = libc.shmget(0, 4096, 0o1666), libc.msgget(0, 0o1666)
     try:

@@ -20,7 +20,7 @@ WITHOUT = {
 }
 NO_LANDLOCK = ["files (no Landlock)", "ports (Landlock older than version 4)"]
 if os.geteuid():
-    # Children of root have users of their own; those of other users need Landlock for that.
+    # Children of root run as separate users, so they cannot signal each other. Other children need Landlock for this.
     NO_LANDLOCK.append("signals (Landlock older than version 6)")
 GAPS = {
     "no Landlock": NO_LANDLOCK,

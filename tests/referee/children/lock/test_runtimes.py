@@ -65,7 +65,7 @@ def python(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("build", [c_plus_plus, go, rust, javascript, java, python], ids=lambda build: build.__name__)
-async def test_a_program_runs_in_the_sandbox(build: Callable[[Path], list[str]], folder: Path) -> None:
+async def test_program_of_each_language_runs_in_the_sandbox(build: Callable[[Path], list[str]], folder: Path) -> None:
     command = ChildCommand("exec", shlex.join(build(folder)), memory_bytes=_MEMORY)
     launcher = LockedLauncher("noughts_bots.hosts.warm:main")
     try:

@@ -154,7 +154,7 @@ def _plan() -> list[tuple[str, list[str]]]:
 
 @pytest.fixture(scope="module", params=STARTED_BY)
 def probe_outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ProbeOutcomes:
-    """Run each probe once for both users."""
+    """Run all probes once, in children that the user of this parameter starts."""
     user = _PLAIN_USER if request.param == "a plain user" and os.getuid() == 0 else None
     plan = _plan()
 
@@ -241,7 +241,7 @@ def test_a_child_has_no_other_files_than_its_pipes(probe_outcomes: ProbeOutcomes
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(probe_outcomes: ProbeOutcomes, kind: str) -> None:
+def test_environment_of_a_child_has_no_secret_and_a_separate_home(probe_outcomes: ProbeOutcomes, kind: str) -> None:
     variables = json.loads(probe_outcomes.outcomes[kind, "environment"].out)
     assert variables["HOME"] == variables["TMPDIR"]
     assert "/noughts-lock-" in variables["HOME"]
@@ -261,7 +261,7 @@ def test_a_child_leads_a_session_without_special_rights(probe_outcomes: ProbeOut
     assert 0 not in who["groups"]
 
 
-def test_children_that_root_starts_have_users_of_their_own(probe_outcomes: ProbeOutcomes) -> None:
+def test_children_that_root_starts_run_as_separate_users(probe_outcomes: ProbeOutcomes) -> None:
     users = {json.loads(probe_outcomes.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
     if probe_outcomes.started_by == "a plain user":
         assert users == {_PLAIN_USER if os.getuid() == 0 else os.getuid()}
@@ -271,7 +271,7 @@ def test_children_that_root_starts_have_users_of_their_own(probe_outcomes: Probe
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", ENDINGS)
-def test_a_child_beyond_its_limits_ends_with_its_code_or_signal(
+def test_child_that_exceeds_a_limit_ends_with_a_certain_code(
     probe_outcomes: ProbeOutcomes, kind: str, probe: str
 ) -> None:
     outcome = probe_outcomes.outcomes[kind, probe]

@@ -21,7 +21,7 @@ from .drive import probe_command
 from .targets import refuse_mounts
 
 _MIB = 1024 * 1024
-_FOLDER = "mkdir d; cd d; i=0; while :; do i=$((i+1)); {}; done"
+_FILL_FOLDER = "mkdir d; cd d; i=0; while :; do i=$((i+1)); {}; done"
 
 
 @pytest.fixture
@@ -62,9 +62,10 @@ def niceness(pid: int) -> int:
 
 
 def can_trace() -> bool:
-    """Does this process have the capability CAP_SYS_PTRACE?"""
+    """Return whether this process has the capability CAP_SYS_PTRACE."""
+    cap_sys_ptrace = 19
     (capabilities,) = re.findall(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return bool(int(capabilities, 16) >> 19 & 1)
+    return bool(int(capabilities, 16) >> cap_sys_ptrace & 1)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_the_nice_value_grows_with_threads_beyond_the_share(running: int, share:
 
 
 async def test_a_child_that_spins_in_many_processes_gives_way_until_it_stops() -> None:
-    busily = 'for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & p="$p $!"; done'
-    spinning = f"{busily}; read line; kill $p; wait; exec sleep 600"
+    eight_loops = 'for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & p="$p $!"; done'
+    spinning = f"{eight_loops}; read line; kill $p; wait; exec sleep 600"
     async with sandboxed_shells(spinning, "exec sleep 600") as (busy, quiet):
         eventually(lambda: niceness(busy.pid), lambda nice: nice >= watch.nice_above_own(4) - watch.nice_above_own(0))
         assert {niceness(pid) for pid in watch.family(busy.pid)} != {0}
@@ -90,25 +91,25 @@ async def test_a_child_that_spins_in_many_processes_gives_way_until_it_stops() -
 
 async def test_a_child_that_fills_its_scratch_folder_ends_with_a_reason(scratch: str) -> None:
     limits = Limits(scratch_bytes=4 * _MIB, scratch_files=50)
-    scripts = [_FOLDER.format(writing) for writing in ("head -c 1000000 /dev/zero > $i", "touch $i")]
+    scripts = [_FILL_FOLDER.format(writing) for writing in ("head -c 1000000 /dev/zero > $i", "touch $i")]
     async with sandboxed_shells(*scripts, "exec sleep 600", limits=limits) as (large, many, other):
-        for child, what in ((large, "4 MiB"), (many, "50 files")):
+        for child, limit in ((large, "4 MiB"), (many, "50 files")):
             assert await child.wait() == -9
-            assert child.ended_for == f"filled its scratch folder: it holds more than {what}"
+            assert child.ended_for == f"filled its scratch folder: it holds more than {limit}"
             eventually(lambda folder=child.scratch: os.path.exists(folder), lambda is_there: not is_there)  # type: ignore[misc]
         assert niceness(other.pid) == 0  # the other child still runs
         close_pipes(large, many, other)
 
 
 async def test_a_child_gives_way_until_give_way_is_false() -> None:
-    async with sandboxed_shells("exec sleep 600", "exec sleep 600") as (one, other):
-        one.give_way(True)
-        eventually(lambda: niceness(one.pid), lambda nice: nice == watch.nice_above_own(15) - watch.nice_above_own(0))
+    async with sandboxed_shells("exec sleep 600", "exec sleep 600") as (child, other):
+        child.give_way(True)
+        eventually(lambda: niceness(child.pid), lambda nice: nice == watch.nice_above_own(15) - watch.nice_above_own(0))
         assert niceness(other.pid) == 0
         if os.getuid() == 0:
-            one.give_way(False)
-            eventually(lambda: niceness(one.pid), lambda nice: nice == 0)
-        close_pipes(one, other)
+            child.give_way(False)
+            eventually(lambda: niceness(child.pid), lambda nice: nice == 0)
+        close_pipes(child, other)
 
 
 async def test_a_child_gives_way_from_the_priority_of_its_referee(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,9 +157,9 @@ async def test_a_child_can_fill_only_its_own_disk(disk: None) -> None:
 
 
 async def test_the_largest_child_is_ended_if_all_use_too_much_memory() -> None:
-    hold = 'exec python3 -c "import time; held = bytearray({} * 1048576); time.sleep(600)"'
+    holder = 'exec python3 -c "import time; held = bytearray({} * 1048576); time.sleep(600)"'
     limits = Limits(all_memory_bytes=150 * _MIB)
-    async with sandboxed_shells(hold.format(120), hold.format(60), limits=limits) as (large, small):
+    async with sandboxed_shells(holder.format(120), holder.format(60), limits=limits) as (large, small):
         assert await large.wait() == -9
         assert large.ended_for.startswith("was the largest (")
         assert large.ended_for.endswith(" MiB of memory, of 150 (--memory-total)")

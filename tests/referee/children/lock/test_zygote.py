@@ -195,7 +195,7 @@ async def test_scratch_folders_are_removed(targets: dict[str, Any], monkeypatch:
 async def test_removing_a_large_scratch_folder_delays_no_child(
     targets: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refuse_mounts(monkeypatch)  # a disk is gone at once
+    refuse_mounts(monkeypatch)  # a disk would be removed at once
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
@@ -258,7 +258,7 @@ async def test_a_child_starts_although_the_spare_process_was_killed(targets: dic
         (zygote,) = zygotes()
         await wait_until(lambda: len(zygote.children()) == 2)
         (spare,) = (child for child in zygote.children() if child.pid != first.pid)
-        zygote.suspend()  # so that it reads the end and the request together
+        zygote.suspend()  # it will read the end of the spare and the request together
         spare.kill()
         await wait_until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
@@ -298,7 +298,7 @@ async def test_children_end_with_the_process_that_started_the_zygote(targets: di
 
 @contextmanager
 def zygote_without_launcher(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Popen[str]"]]:
-    """A zygote without a launcher, and this end of its socket."""
+    """Start a zygote without a launcher; the block gets this end of its socket, and its process."""
     launcher_end, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(scratch)}
     words = [sys.executable, "-m", zygote.__name__, str(zygote_end.fileno()), json.dumps(settings)]
