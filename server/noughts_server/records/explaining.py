@@ -91,6 +91,14 @@ def explained(game: RecordedGame, judged_game: JudgedGame) -> dict[str, Any]:
     return document
 
 
+def found_wins(judged_game: JudgedGame) -> list[int]:
+    """Return the plies at which a player began a forced win that no solver but a search has proven."""
+    verdicts, turns = judged_game.verdicts, {turn.ply for turn in judged_game.turns}
+    won = [ply for ply, verdict in sorted(verdicts.items()) if verdict.result == 1 and not verdict.exact]
+    is_kept = {ply: ply not in turns and ply + 1 in verdicts and verdicts[ply + 1].result == -1 for ply in won}
+    return [ply for ply in won if is_kept[ply] and not is_kept.get(ply - 2, False)]
+
+
 def effect(turn: Mapping[str, Any]) -> str:
     """Return what a move of the document of `explanation` did, e.g. `turned a win into a draw`."""
     before, after = turn["before"], turn["after"]

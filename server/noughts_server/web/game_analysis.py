@@ -5,7 +5,7 @@ from typing import Any
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import DrawnChart, value_line
-from noughts_server.records.explaining import JudgedGame, effect, explained, sentences
+from noughts_server.records.explaining import JudgedGame, effect, explained, found_wins, sentences
 from noughts_server.records.server_games import judged_game
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.web.documents import Document, document
@@ -54,7 +54,7 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
             {**document(mistake), "effect": effect(turn), "bot": turn["bot"], "side": turn["side"]}
             for mistake, turn in zip(answer.mistakes, explanation["turns"], strict=True)
         ],
-        "marks": {mistake.ply: mistake.mark for mistake in answer.mistakes},
+        "found": [(ply, (record.first, record.second)[ply % 2]) for ply in found_wins(judged)],
     }
 
 

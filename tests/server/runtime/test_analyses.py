@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from noughts_proto.interpreter import python
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules.boards import Board
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.runtime import analyses as analyses_module
@@ -25,6 +27,7 @@ from tests.support.arena import Arena, open_arena
 from tests.support.client import client_of
 from tests.support.databases import POSTGRESQL, databases_of
 from tests.support.random_games import random_moves, store_random_games
+from tests.support.settings import repetitions
 
 pytestmark = pytest.mark.processes
 
@@ -100,10 +103,18 @@ async def analysis_of(arena: Arena, analyses: Analyses, ordinal: int) -> Request
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("name, games", [("tictactoe", 150), ("mnk:4,3,3", 60), ("mnk:3,4,4", 20)])
-def test_analysis_equals_enumeration(name: str, games: int) -> None:
-    variant = parse_variant(name)
-    for seed in range(games):
+def small_board_with_gravity() -> Variant:
+    board = Board(4, 3)
+    return Variant("drop:4,3,3", board.columns, board.rows, board.lines(3), supports=board.beneath())
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [parse_variant("tictactoe"), parse_variant("mnk:4,3,3"), parse_variant("mnk:3,4,4"), small_board_with_gravity()],
+    ids=attrgetter("name"),
+)
+def test_analysis_equals_enumeration(variant: Variant) -> None:
+    for seed in range(repetitions(20)):
         moves = random_moves(variant, seed)
         document = analysed(variant, moves, 0, counts=True).document()
         check(read_analysis(document), variant, moves)

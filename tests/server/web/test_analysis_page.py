@@ -84,7 +84,8 @@ def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> No
 
 def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
     section = analysed_page(site, "tournaments/large/games/1")
-    assert "forced win" in section
+    assert "allowed a forced win" in section
+    assert "Forced wins that were found" in section
     assert len(gzip.compress(site.get("/tournaments/large/games/1").text.encode())) < 60_000
 
 
