@@ -68,8 +68,8 @@ class Host:
     def environment(self, service: str) -> dict[str, str]:
         """Return the variables of the image and of the service."""
         image = [part.split("=", 1) for part in " ".join(arguments("ENV")).split()]
-        given = {name: value for name, value in image if name != "PATH"} | SERVICES[service].get("environment", {})
-        return environment(**{name: self.value(value) for name, value in given.items()})
+        variables = {name: value for name, value in image if name != "PATH"} | SERVICES[service].get("environment", {})
+        return environment(**{name: self.value(value) for name, value in variables.items()})
 
     def command(self, service: str) -> list[str]:
         """Return the command of the service, after the entry point."""

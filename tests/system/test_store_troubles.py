@@ -81,9 +81,11 @@ def wait_for_trouble(env: dict[str, str]) -> dict[str, Any]:
 
 def wait_for_recovery(env: dict[str, str], games: int) -> None:
     """Wait until the server has stored 100 more games than this, and is healthy."""
-    begun = games + 100
+    expected_games = games + 100
     eventually(
-        lambda: json_of("status", env), lambda now: not now["database_trouble"] and now["games"] > begun, PATIENCE
+        lambda: json_of("status", env),
+        lambda now: not now["database_trouble"] and now["games"] > expected_games,
+        PATIENCE,
     )
     assert json_of("health", env)["status"] == "serving"
 

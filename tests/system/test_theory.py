@@ -106,6 +106,6 @@ def test_perfect_players_of_3x3_never_lose_a_round_robin(
     assert [losses[name] for name in NEVER_LOSE] == [0] * len(NEVER_LOSE)
     # Bots that search less deeply do lose.
     assert losses["nextstep:depth=1"] > 0
-    played = [json.loads(line) for line in games.read_text(encoding="utf-8").splitlines()]
-    assert [game for game in played if game["first"] == "pascal:level=1" and game["result"] == "0-1"] == []
-    assert any(game["first"] == "pascal:level=0" and game["result"] == "0-1" for game in played)
+    records = [json.loads(line) for line in games.read_text(encoding="utf-8").splitlines()]
+    assert [game for game in records if game["first"] == "pascal:level=1" and game["result"] == "0-1"] == []
+    assert any(game["first"] == "pascal:level=0" and game["result"] == "0-1" for game in records)

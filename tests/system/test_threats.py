@@ -20,13 +20,13 @@ def test_threats_wins_timed_games_on_a_large_board() -> None:
 
 def test_threats_plays_the_same_untimed_games_at_any_concurrency() -> None:
     with serving() as server:
-        played = [
+        results = [
             server.match(
                 ThreatsBot(nodes=100), "fives", variant="mnk:9,9,5", games=12, concurrency=concurrency, seed=5
             ).games
             for concurrency in (1, 12)
         ]
-    assert [game.moves for game in played[0]] == [game.moves for game in played[1]]
+    assert [game.moves for game in results[0]] == [game.moves for game in results[1]]
 
 
 def test_the_benchmark_plays_its_openings_and_reports_results() -> None:

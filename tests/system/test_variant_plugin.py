@@ -83,10 +83,10 @@ def test_a_variant_of_a_plugin_is_played_to_its_end(installed: dict[str, str], t
     match = json_of_process(line, installed)
     assert (match["games"], match["variant"]) == (40, "square-four")
     assert set(match["terminations"]) <= {"line", "board_full"}
-    played = [json.loads(text) for text in games.read_text().splitlines()]
-    won = [game for game in played if game["termination"] == "line"]
+    records = [json.loads(text) for text in games.read_text().splitlines()]
+    won = [game for game in records if game["termination"] == "line"]
     assert won
-    for game in played:
+    for game in records:
         assert bool(game["winning_cells"]) == (game["termination"] == "line")
     for game in won:
         mover = (len(game["moves"]) - 1) % 2

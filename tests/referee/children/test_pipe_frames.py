@@ -209,11 +209,11 @@ async def test_endless_output_on_stderr_is_read_slowly() -> None:
     read: list[int] = []
     tail = Tail(reading, on_output=lambda data: read.append(len(data)))
     loop = asyncio.get_running_loop()
-    begun = loop.time()
-    while loop.time() < begun + 0.3:
+    start = loop.time()
+    while loop.time() < start + 0.3:
         with suppress(BlockingIOError):
             os.write(writing, b"x" * KEPT_BYTES)
         await asyncio.sleep(0)
-    assert 2 <= len(read) <= 2 + (loop.time() - begun) / 0.02
+    assert 2 <= len(read) <= 2 + (loop.time() - start) / 0.02
     os.close(writing)
     tail.close()

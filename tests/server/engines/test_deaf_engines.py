@@ -59,7 +59,9 @@ async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits:
     assert not outcome.faults
     # Without a repeated question, the engine would wait until its time is over.
     assert longest_wait(log) < 3.0
-    assert any(note.startswith("deaf lost words of commands that came directly after its move") for note in field.said)
+    assert any(
+        note.startswith("deaf lost words of commands that came directly after its move") for note in field.run_notes
+    )
 
 
 async def test_a_missed_question_is_repeated_with_the_whole_board(field: Field, tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ async def test_the_pause_is_not_charged_to_any_clock(field: Field, tmp_path: Pat
     )  # fmt: skip
     times_us = sorted(us for game in field.games for us in game.times_us[game.first != "deaf" :: 2])
     assert times_us[len(times_us) // 2] < 400_000
-    assert not any("lost words" in note for note in field.said)
+    assert not any("lost words" in note for note in field.run_notes)
 
 
 async def test_a_game_lost_on_time_is_followed_by_the_next_at_once(field: Field, tmp_path: Path) -> None:
@@ -131,4 +133,4 @@ async def test_with_a_chosen_pause_a_slow_engine_is_not_reported_as_deaf(field: 
     slow = engine("odd", "silent at=2", "{settle=5ms}")
     await field.play(slow, "random", games=2, variant="mnk:7,7,5", time="0.2/move", children=TIMES)
     assert [game.termination for game in field.games] == ["timeout"] * 2
-    assert not any("lost words" in note for note in field.said)
+    assert not any("lost words" in note for note in field.run_notes)

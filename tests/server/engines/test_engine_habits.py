@@ -328,7 +328,7 @@ async def test_the_form_of_swap2board_that_an_engine_expects_is_detected(
     odd = engine(f"{wants}={habit}", options=f"{{swap2={swap2}}}")
     await field.play(odd, "random", games=4, variant="gomoku+swap2", children=TIMES)
     assert {game.termination for game in field.games} == {"line"}
-    assert [note for note in field.said if advice in note]
+    assert [note for note in field.run_notes if advice in note]
 
 
 async def test_without_swap2board_the_usual_opening_choices_are_made(field: Field, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class Field:
     locking: Locking = Locking.OFF
     games: list[ExportedGame] = field(default_factory=list)
     """The games of the last tournament, in slot order."""
-    said: list[str] = field(default_factory=list)
+    run_notes: list[str] = field(default_factory=list)
     """The lines that the last tournament printed for people."""
     sessions: list[int] = field(default_factory=list)
     """The first processes of all child players so far."""
@@ -89,7 +89,7 @@ class Field:
         gauntlet: bool = False,
     ) -> LocalOutcome:
         """Play a round robin of these bots, or a gauntlet: the first one against each of the others."""
-        self.games, self.said = [], []
+        self.games, self.run_notes = [], []
 
         def export(played: Iterator[ExportedGame]) -> None:
             self.games += [game if keep_times else replace(game, times_us=[]) for game in played]
@@ -114,7 +114,7 @@ class Field:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("noughts_server.local.run.launching", self._recording_launcher)
             return await play_locally(
-                plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.said.append
+                plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.run_notes.append
             )
 
     @asynccontextmanager

@@ -77,13 +77,13 @@ def test_records_say_why_a_game_was_adjudicated(noughts: Any, tmp_path: Path) ->
 def test_a_resumed_run_ends_its_games_by_the_same_rule(noughts: Any, tmp_path: Path) -> None:
     specs = f"{engine('A', '-700')} {engine('B', '0')}"
     words = f"match {specs} --variant gomoku --seed 1 {RESIGN}"
-    kept = f"{words} --db {tmp_path}/kept.db"
-    noughts(f"{kept} --games 1")
-    games = games_of(noughts, f"{kept} --games 3 --resume", tmp_path / "resumed.jsonl")
+    stored_match = f"{words} --db {tmp_path}/kept.db"
+    noughts(f"{stored_match} --games 1")
+    games = games_of(noughts, f"{stored_match} --games 3 --resume", tmp_path / "resumed.jsonl")
     assert ends(games) == [(5, "0-1", "adjudicated"), (6, "1-0", "adjudicated"), (5, "0-1", "adjudicated")]
     assert games[2]["adjudication"] == games[0]["adjudication"]
-    refused = noughts(f"match {specs} --variant gomoku --seed 1 --db {tmp_path}/kept.db --games 3 --resume", code=2)
-    assert "got resign none, expected moves=3,score=600, as at the start" in refused.stderr
+    result = noughts(f"match {specs} --variant gomoku --seed 1 --db {tmp_path}/kept.db --games 3 --resume", code=2)
+    assert "got resign none, expected moves=3,score=600, as at the start" in result.stderr
 
 
 def test_proven_games_end_alike_at_any_concurrency(noughts: Any, tmp_path: Path) -> None:

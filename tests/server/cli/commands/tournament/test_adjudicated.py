@@ -23,7 +23,7 @@ class Reporting(Bot):
         return Move(position.free[0], self.score)
 
 
-def play(ask: Ask, server: str, token: str, options: str, scores: dict[str, float]) -> dict[str, Any]:
+def play_cup(ask: Ask, server: str, token: str, options: str, scores: dict[str, float]) -> dict[str, Any]:
     """Play a tournament of bots that report these scores, and return it."""
     bots = {name: Reporting(score) for name, score in scores.items()}
     with bots_online(server, token, **bots):
@@ -32,24 +32,24 @@ def play(ask: Ask, server: str, token: str, options: str, scores: dict[str, floa
             ask(f"tournament join cup --bot {name}")
         ask("tournament start cup")
         eventually(lambda: ask("tournament show cup")["state"] == "finished")
-    shown: dict[str, Any] = ask("tournament show cup")
-    return shown
+    tournament: dict[str, Any] = ask("tournament show cup")
+    return tournament
 
 
 def games_of(noughts: Noughts, env: dict[str, str]) -> list[dict[str, Any]]:
-    listed = noughts("game list cup --format json", env=env).stdout
-    return [json.loads(line) for line in listed.splitlines()]
+    output = noughts("game list cup --format json", env=env).stdout
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def test_games_on_a_server_end_by_the_rules_of_their_tournament(
     ask: Ask, noughts: Noughts, env: dict[str, str], server: str, token: str
 ) -> None:
     options = "--variant gomoku --resign moves=2,score=600 --draw moves=2,score=5,after=4"
-    shown = play(ask, server, token, options, {"ada": -650, "bob": 2, "cleo": -3, "dan": float("nan")})
-    assert (shown["resign"], shown["draw"], shown["adjudicate"]) == (RULES["resign"], RULES["draw"], "")
-    assert shown["keep_scores"] is True
+    cup = play_cup(ask, server, token, options, {"ada": -650, "bob": 2, "cleo": -3, "dan": float("nan")})
+    assert (cup["resign"], cup["draw"], cup["adjudicate"]) == (RULES["resign"], RULES["draw"], "")
+    assert cup["keep_scores"] is True
     by_pair = {frozenset((game["first"], game["second"])): game for game in games_of(noughts, env)}
-    assert {row["name"]: row["points"] for row in shown["standings"]}["ada"] == 0
+    assert {row["name"]: row["points"] for row in cup["standings"]}["ada"] == 0
     drawn, lost = by_pair[frozenset(("bob", "cleo"))], by_pair[frozenset(("ada", "dan"))]
     assert (drawn["result"], len(drawn["moves"])) == ("1/2-1/2", 4)
     assert drawn["adjudication"] == "both reported -5 to 5 at the last 2 moves of each"
@@ -63,8 +63,8 @@ def test_games_on_a_server_end_by_the_rules_of_their_tournament(
 def test_proven_games_on_a_server_end_and_say_so(
     ask: Ask, noughts: Noughts, env: dict[str, str], server: str, token: str
 ) -> None:
-    shown = play(ask, server, token, "--variant mnk:4,3,3 --adjudicate exact", {"ada": 0, "bob": 0})
-    assert (shown["adjudicate"], shown["keep_scores"]) == ("exact", False)
+    cup = play_cup(ask, server, token, "--variant mnk:4,3,3 --adjudicate exact", {"ada": 0, "bob": 0})
+    assert (cup["adjudicate"], cup["keep_scores"]) == ("exact", False)
     for game in games_of(noughts, env):
         assert (game["termination"], len(game["moves"])) == ("adjudicated", 1)
         winner = game["first"] if game["result"] == "1-0" else game["second"]
@@ -74,5 +74,5 @@ def test_proven_games_on_a_server_end_and_say_so(
 @pytest.mark.parametrize("rule", ["resign=moves=0,score=1", "draw=moves=1", "adjudicate=guess"])
 def test_a_server_refuses_a_rule_that_cannot_be_read(noughts: Noughts, env: dict[str, str], rule: str) -> None:
     option, _, value = rule.partition("=")
-    refused = noughts(f"tournament create cup --{option} {value}", env=env, code=2)
-    assert f"--{option} '{value}'" in refused.stderr
+    result = noughts(f"tournament create cup --{option} {value}", env=env, code=2)
+    assert f"--{option} '{value}'" in result.stderr
