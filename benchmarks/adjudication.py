@@ -4,7 +4,7 @@
 
 Each round plays the same games once in each mode, in turn, in new processes. The bots report a score, a depth, nodes
 and eight cells with each move. The figures are processor time of the server for a ply, because rules end games early,
-and the processor time of all other processes (bots, and the judge of proofs).
+and that of its child processes: the judge of proofs, and what starts the bots. The bots themselves are not measured.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def main() -> None:
                 [*command, "--variant", options.variant], capture_output=True, text=True, check=True, timeout=1_800
             )
             runs[mode].append(json.loads(done.stdout.splitlines()[-1]))
-    print(f"{'mode':>16} {'plies a game':>13} {'us per ply':>11} {'of off':>7} {'others, ms per game':>20}")
+    print(f"{'mode':>16} {'plies a game':>13} {'us per ply':>11} {'of off':>7} {'children, ms per game':>20}")
     for mode, results in runs.items():
         us, plies, others = (statistics.median(run[name] for run in results) for name in ("us", "plies", "others"))
         ratio = statistics.median(run["us"] / off["us"] for run, off in zip(results, runs[modes[0]], strict=True))

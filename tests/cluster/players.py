@@ -27,6 +27,13 @@ class Thinking(Unhurried):
     seconds = 0.25
 
 
+class Resigned(Bot):
+    """Reports a lost position with each move."""
+
+    def choose(self, position: Position) -> Move:
+        return Move(position.free[0], -700.0)
+
+
 class Silent(Unhurried):
     """Does not answer while a test runs."""
 

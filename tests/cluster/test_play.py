@@ -153,6 +153,23 @@ async def test_an_absent_bot_loses_only_its_own_games() -> None:
         await cluster.check_records("league")
 
 
+async def test_referees_end_games_by_scores_and_by_proofs() -> None:
+    async with running_cluster(servers=1, referees=2) as cluster:
+        cluster.start_bots(["amy"], "Resigned")
+        cluster.start_bots(["ben"])
+        await cluster.wait_until_online(["amy", "ben"])
+        await cluster.organise("proven", ["amy", "ben"], games_per_pair=8, variant="mnk:4,3,3", adjudicate="exact")
+        await cluster.organise(
+            "scored", ["amy", "ben"], games_per_pair=8, variant="gomoku", resign="moves=2,score=600", adjudicate="exact"
+        )
+        for slug in ("proven", "scored"):
+            await cluster.wait_until_finished(slug)
+            assert cluster.endings(slug) == {Termination.ADJUDICATED: 8}
+        lost = {row.label: row.losses for row in (await cluster.tournament("scored")).standings}
+        assert lost == {"amy": 8, "ben": 0}
+        await cluster.check_records("proven", "scored")
+
+
 async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
     attempts = "SELECT coalesce(max(attempt), 0) FROM units"
     async with running_cluster(servers=2, referees=1) as cluster, clients_of_servers(cluster) as (here, there):
