@@ -117,8 +117,10 @@ class _ForkServer:
             os.kill(pid, number)  # it is not reaped yet, so the process ID is still its own
 
     def _reap(self) -> None:
-        while (pid := ended_child()) is not None:
-            _, status = os.waitpid(pid, 0)
+        while self._reports:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
             reports = self._reports.pop(pid)
             if self._pids.pop(reports.fileno(), None) is not None:
                 self._poll.unregister(reports)
@@ -169,15 +171,6 @@ def _close(files: Iterable[int]) -> None:
 def _report(reports: socket.socket, number: int) -> None:
     with suppress(BrokenPipeError, ConnectionResetError):  # the owner is gone
         reports.send(b"%d\n" % number)
-
-
-def ended_child() -> int | None:
-    """Return an ended child that is not reaped yet, so that its process ID is not reused."""
-    try:
-        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return None
-    return ended.si_pid if ended is not None else None
 
 
 def end_with(parent: int) -> None:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_proto.child_kinds import child_kind
-from noughts_proto.forking import ended_child
 from noughts_referee.children import kernel
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, run_child
 from noughts_referee.children.sandbox import Limits, forbid, free_user, tasks_of, warm_up
@@ -181,7 +180,7 @@ class Zygote:
 
     def _reap(self) -> None:
         """Reap ended children, kill their remaining processes, and report children without any."""
-        while (pid := ended_child()) is not None:
+        while (pid := _ended_child()) is not None:
             child = self._children.get(pid)
             if child is not None:
                 _kill_group(pid, signal.SIGKILL)
@@ -256,6 +255,15 @@ def _kill_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
     except ProcessLookupError:
         os.kill(pid, number)
+
+
+def _ended_child() -> int | None:
+    """Return an ended child that is not reaped yet, so that its process ID is not reused."""
+    try:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return ended.si_pid if ended is not None else None
 
 
 def _children_of(parent: int) -> set[int]:
