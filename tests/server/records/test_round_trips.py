@@ -90,21 +90,18 @@ OTHER_COLUMNS = st.dictionaries(
         st.tuples(played_games((*FLAT_VARIANTS, *LAYERED_VARIANTS)), MORE_COLUMNS, OTHER_COLUMNS), max_size=3
     )
 )
-def test_parquet_loses_nothing(games: list[tuple[RecordedGame, dict[str, Any], dict[str, Any]]]) -> None:
-    lines = [
-        json.dumps(
-            {**json_document(game), **more, **{key: value for key, value in added.items() if key not in MORE_KEYS}}
-        )
-        for game, more, added in games
-    ]
+def test_parquet_keeps_all_columns_of_a_game(games: list[tuple[RecordedGame, dict[str, Any], dict[str, Any]]]) -> None:
+    lines = []
+    for game, more, others in games:
+        other_columns = {key: value for key, value in others.items() if key not in MORE_KEYS}
+        lines.append(json.dumps({**json_document(game), **more, **other_columns}))
     games_to_write = [placed.game for placed in read_json_lines(lines) if isinstance(placed.game, RecordedGame)]
     with TemporaryDirectory() as folder:
         write_all(f"{folder}/games.parquet", games_to_write)
         with open(f"{folder}/games.parquet", "rb") as file:
             read_games_again = [placed.game for placed in read_json_lines(lines_of(file))]
-    assert [json_document(game) for game in read_games_again if isinstance(game, RecordedGame)] == list(
-        map(json_document, games_to_write)
-    )
+    documents = [json_document(game) for game in read_games_again if isinstance(game, RecordedGame)]
+    assert documents == [json_document(game) for game in games_to_write]
 
 
 @examples(80)
@@ -138,9 +135,9 @@ def test_thoughts_and_comments_are_kept_in_json_lines_and_sgf(record: RecordedGa
     plies = st.integers(0, len(record.moves) - 1)
     thoughts = draw.draw(st.dictionaries(plies, THOUGHTS)) if record.moves else {}
     comments = draw.draw(st.dictionaries(plies, REMARKS)) if record.moves else {}
-    told = replace(record, more={**record.more, **comments_by_ply(comments), **thoughts_by_ply(thoughts)})
-    (line,) = read_json_lines([json_line(told)])
-    (tree,) = read_sgf(sgf_text(told).splitlines(keepends=True))
+    annotated = replace(record, more={**record.more, **comments_by_ply(comments), **thoughts_by_ply(thoughts)})
+    (line,) = read_json_lines([json_line(annotated)])
+    (tree,) = read_sgf(sgf_text(annotated).splitlines(keepends=True))
     for placed in (line, tree):
         assert isinstance(placed.game, RecordedGame)
         assert (placed.game.thoughts, placed.game.comments) == (thoughts, comments)
@@ -150,7 +147,7 @@ def test_thoughts_and_comments_are_kept_in_json_lines_and_sgf(record: RecordedGa
 @pytest.mark.parametrize(
     "thought", [None, 5, [], {"depth": "9"}, {"depth": True}, {"pv": [1.5]}, {"pv": "h8"}, {"time_ms": 1e300}, {}]
 )
-def test_thoughts_of_other_programs_that_are_not_ours_are_left_out(thought: object) -> None:
+def test_thoughts_in_the_form_of_another_program_are_left_out(thought: object) -> None:
     record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more={"thoughts": {"0": thought}})
     assert record.thoughts == {}
     assert "depth" not in sgf_text(record)
@@ -170,7 +167,7 @@ def test_a_line_with_a_row_of_very_many_digits_ends_before_it() -> None:
     assert placed.game.thoughts == {0: Thought(depth=3, pv=(112,))}
 
 
-def test_what_bots_reported_is_read_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thoughts_of_a_game_are_read_once_when_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Counter[str]()
 
     def count(record: RecordedGame) -> dict[int, Thought]:
@@ -279,7 +276,7 @@ def test_a_file_that_could_not_be_written_completely_is_deleted(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_without_games_is_an_error_and_an_empty_one_is_not() -> None:
+def test_text_without_games_is_an_error_but_an_empty_file_is_not() -> None:
     for read in (read_sgf, read_pgn):
         (placed,) = read(["no game\n", "at all\n"])
         assert isinstance(placed.game, RecordError)

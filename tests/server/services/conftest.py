@@ -1,4 +1,4 @@
-"""Clients of a server."""
+"""Clients of servers that run in the process of the test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,9 +11,9 @@ from tests.support.client import Client, client_of
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    """A client of a server on a fresh database."""
-    async with client_of(tmp_path / "x.sqlite") as opened:
-        yield opened
+    """A client of a server with a new database."""
+    async with client_of(tmp_path / "x.sqlite") as client:
+        yield client
 
 
 @pytest.fixture
@@ -27,5 +27,5 @@ async def visitor(tmp_path: Path) -> AsyncIterator[Client]:
         for number in range(5):
             await arena.tournament(f"open-{number}", start=False, bots=())
     # The explorer would change rows of the leaderboard while a test reads it.
-    async with client_of(tmp_path / "x.sqlite", explorer=False) as opened:
-        yield opened
+    async with client_of(tmp_path / "x.sqlite", explorer=False) as client:
+        yield client

@@ -11,13 +11,13 @@ from tests.support.settings import repetitions
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run each test on PostgreSQL only with its first parameters, except in thorough runs: the statements are the same.
+    """Except in thorough runs, run each test on PostgreSQL only with its first parameters: others add no statements.
 
     One test of each module runs there in `make test`, the others in `make test-long`.
     """
     if repetitions(1) == 1:
-        tried: set[object] = set()
-        items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, tried)]
+        seen_tests: set[object] = set()
+        items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, seen_tests)]
     modules: set[Path] = set()
     for item in items:
         if _kind_of(item) == POSTGRESQL and not item.get_closest_marker("at_length"):
@@ -26,11 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             modules.add(item.path)
 
 
-def _is_first_of_its_test(item: pytest.Item, tried: set[object]) -> bool:
+def _is_first_of_its_test(item: pytest.Item, seen_tests: set[object]) -> bool:
     test = item.path, getattr(item, "originalname", item.name)
-    if test in tried or item.get_closest_marker("long"):
+    if test in seen_tests or item.get_closest_marker("long"):
         return False
-    tried.add(test)
+    seen_tests.add(test)
     return True
 
 
