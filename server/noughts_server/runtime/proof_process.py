@@ -16,7 +16,9 @@ from noughts_referee.rules import Position, Variant, parse_variant
 COMMAND = python("-m", "noughts_server.runtime.proof_process")
 ENVIRONMENT = environment()
 EFFORT = 4_096
-"""The limit of the exact search of a position (see `Analyst`): about 0.1 s in Python."""
+"""The limit of the exact search of a position (see `Analyst`): about 0.1 s in Python with `_LINES`."""
+_LINES = 128
+"""With more lines, each position of the search takes longer, so it gets fewer. A 30x30 board has about 2,900."""
 NODES = 400
 """The positions that `threats` visits for a position, if the exact search proves nothing: about 20 ms on 15x15."""
 _LOWEST_PRIORITY = 19
@@ -38,7 +40,12 @@ def answer(line: bytes) -> int | None:
 
 def proven_value(variant: Variant, moves: Sequence[int]) -> int | None:
     """Return the value of the position after these moves for the side to move; None if it is not proven."""
-    return _analyst(variant).proven_value(Position.after(variant, moves), EFFORT)
+    return _analyst(variant).proven_value(Position.after(variant, moves), effort(variant))
+
+
+def effort(variant: Variant) -> int:
+    """Return the positions that the exact search of a position visits at most."""
+    return EFFORT * _LINES // max(len(variant.lines), _LINES)
 
 
 @lru_cache(_MOST_VARIANTS)

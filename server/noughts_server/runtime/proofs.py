@@ -21,8 +21,8 @@ logger = structlog.get_logger("noughts.proofs")
 
 _MOST_KNOWN = 1 << 16
 """Values that are remembered: some tens of megabytes."""
-_AT_ONCE = 32
-"""Positions that the process gets at once."""
+_AT_ONCE = 4
+"""Positions that the process has at once: enough to keep it busy, and few, because they delay other tournaments."""
 _LONGEST_SECONDS = 120.0
 """The time for one position after which the process is ended, and its positions count as not proven."""
 _Position = tuple[str, int, int, int]
@@ -45,6 +45,8 @@ class Proofs:
         """Games and plies that wait for the value of a position."""
         self._open: dict[int, deque[_Question]] = {}
         """The positions to prove by tournament. Tournaments take turns, so that none waits for a large one."""
+        self._asked: deque[_Position] = deque()
+        """The positions that the process has, in the order of its answers."""
         self._wake = asyncio.Event()
         self._process: Process | None = None
         referee.prove = self._prove
@@ -55,8 +57,8 @@ class Proofs:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while batch := self._next_batch():
-                    await self._conclude(batch)
+                while self._open or self._asked:
+                    await self._conclude_next()
         finally:
             await self._end_process()
 
@@ -77,51 +79,57 @@ class Proofs:
         if known:
             self._referee.conclude(known)
 
-    def _next_batch(self) -> list[_Question]:
-        """Return the next positions: one of each tournament in turn."""
-        batch: list[_Question] = []
-        while self._open and len(batch) < _AT_ONCE:
-            tournament = next(iter(self._open))
-            questions = self._open.pop(tournament)
-            batch.append(questions.popleft())
-            if questions:
-                self._open[tournament] = questions  # now the last one
-        return batch
+    async def _conclude_next(self) -> None:
+        """Conclude the games of the next position that is proven. After a failure all asked ones count as not proven.
 
-    async def _conclude(self, batch: Sequence[_Question]) -> None:
-        """Prove these positions and conclude their games. After a failure they count as not proven."""
-        values: list[int | None] = [None] * len(batch)
+        No game waits for the positions asked after its own.
+        """
         try:
-            values = await self._values([question(position[0], moves) for position, moves in batch])
-            if len(self._known) > _MOST_KNOWN:
-                self._known.clear()
-            self._known.update((position, value) for (position, _), value in zip(batch, values, strict=True))
+            await self._ask()
+            value = await self._answer()
         except (TimeoutError, ValueError, OSError) as error:
             await self._end_process()
-            logger.error("proofs_failed", positions=len(batch), reason=f"{type(error).__name__}: {error}")
-        concluded = []
-        for (position, _), value in zip(batch, values, strict=True):
-            concluded += [(game, ply, value) for game, ply in self._waiting.pop(position)]
-        self._referee.conclude(concluded)
+            logger.error("proofs_failed", positions=len(self._asked), reason=f"{type(error).__name__}: {error}")
+            concluded, self._asked = [*self._asked], deque()
+            value = None
+        else:
+            concluded = [self._asked.popleft()]
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            self._known[concluded[0]] = value
+        waiting = [each for position in concluded for each in self._waiting.pop(position)]
+        self._referee.conclude([(game, ply, value) for game, ply in waiting])
 
-    async def _values(self, questions: Sequence[bytes]) -> list[int | None]:
-        """Return the values from the process, which is started if it does not run.
+    async def _ask(self) -> None:
+        """Send positions to the process, which is started if it does not run: one of each tournament in turn.
 
-        Raises OSError, TimeoutError if it is silent for too long, and ValueError if it has ended.
+        Raises OSError.
         """
+        questions = []
+        while self._open and len(self._asked) < _AT_ONCE:
+            tournament = next(iter(self._open))
+            open_questions = self._open.pop(tournament)
+            position, moves = open_questions.popleft()
+            if open_questions:
+                self._open[tournament] = open_questions  # now the last one
+            self._asked.append(position)
+            questions.append(question(position[0], moves))
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *COMMAND, env=ENVIRONMENT, stdin=PIPE, stdout=PIPE, start_new_session=True
             )
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"".join(questions))
-        values = []
-        for _ in questions:
-            async with asyncio.timeout(_LONGEST_SECONDS):
-                values.append(answer(await process.stdout.readline()))
-        return values
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"".join(questions))
+
+    async def _answer(self) -> int | None:
+        """Return the value of the position that was asked first.
+
+        Raises TimeoutError if the process is silent for too long, and ValueError if it has ended.
+        """
+        assert self._process is not None
+        assert self._process.stdout is not None
+        async with asyncio.timeout(_LONGEST_SECONDS):
+            return answer(await self._process.stdout.readline())
 
     async def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -1,7 +1,7 @@
 """The judge that proves positions: right on every position of small boards, and in the way of no game."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -13,10 +13,10 @@ from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import Solver
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.threats.effort import Effort
-from noughts_referee.game import JUDGE
+from noughts_referee.game import JUDGE, Game
 from noughts_referee.rules import Adjudication, Position, Variant, parse_variant
 from noughts_server.runtime.endless_work import running
-from noughts_server.runtime.proof_process import EFFORT, proven_value
+from noughts_server.runtime.proof_process import EFFORT, effort, proven_value
 from noughts_server.runtime.proofs import Proofs
 from tests.referee.referee_driver import RefereeDriver
 from tests.support.games import conditions, unit, verdict
@@ -73,6 +73,13 @@ def test_a_position_of_a_large_board_is_proven_only_if_it_is_won() -> None:
     assert proven_value(parse_variant("renju"), three) is None
 
 
+@pytest.mark.parametrize("name", ["gomoku", "gomoku:exact:20", "mnk:30,30,5"])
+def test_a_position_of_a_board_with_many_lines_takes_no_longer(name: str) -> None:
+    # The time of each position of the search grows with the number of lines.
+    most = effort(parse_variant("qubic")) * 128
+    assert most / 2 < effort(parse_variant(name)) * len(parse_variant(name).lines) <= most
+
+
 def proof_processes() -> list[psutil.Process]:
     children = psutil.Process().children()
     return [
@@ -81,11 +88,11 @@ def proof_processes() -> list[psutil.Process]:
 
 
 @contextmanager
-def exact_game(driver: RefereeDriver, variant: str) -> Iterator[None]:
+def exact_games(driver: RefereeDriver, variant: str, games: int = 1) -> Iterator[None]:
     driver.join(1)
     driver.join(2)
     shared = replace(conditions(variant), adjudication=Adjudication(exact=True))
-    driver.referee.add(unit(shared, 1))
+    driver.referee.add(unit(shared, games))
     yield
     assert driver.referee.in_flight() == 0
 
@@ -93,7 +100,7 @@ def exact_game(driver: RefereeDriver, variant: str) -> Iterator[None]:
 async def test_a_game_waits_for_the_proof_and_ends_with_it() -> None:
     driver = RefereeDriver()
     proofs = Proofs(driver.referee)
-    with exact_game(driver, "tictactoe"):
+    with exact_games(driver, "tictactoe"):
         (game,) = driver.running(1)
         async with running(proofs.run()):
             driver.answer(1, [game], [4])
@@ -106,7 +113,7 @@ async def test_a_game_waits_for_the_proof_and_ends_with_it() -> None:
 async def test_a_game_continues_if_the_process_of_proofs_is_killed() -> None:
     driver = RefereeDriver()
     proofs = Proofs(driver.referee)
-    with exact_game(driver, "gomoku"):
+    with exact_games(driver, "gomoku"):
         (game,) = driver.running(1)
         async with running(proofs.run()):
             driver.answer(1, [game], [112])
@@ -119,3 +126,25 @@ async def test_a_game_continues_if_the_process_of_proofs_is_killed() -> None:
                 driver.answer(key, [game], [cell])
                 await wait_until(lambda: game.mover is not JUDGE or not game.is_undecided)
     assert verdict(game) == ("1-0", "adjudicated")
+
+
+async def test_a_game_does_not_wait_for_positions_after_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = RefereeDriver()
+    proofs = Proofs(driver.referee)
+    concluded: list[list[int]] = []
+    conclude = driver.referee.conclude
+
+    def note(values: Iterable[tuple[Game, int, int | None]]) -> None:
+        values = list(values)
+        concluded.append([game.slot.ordinal for game, _, _ in values])
+        conclude(values)
+
+    monkeypatch.setattr(driver.referee, "conclude", note)
+    with exact_games(driver, "tictactoe", 6):
+        games = driver.running(1)
+        async with running(proofs.run()):
+            for key in (1, 2):
+                own = [game for game in games if game.mover.key == key]
+                driver.answer(key, own, [game.slot.ordinal for game in own])
+            await wait_until(lambda: driver.referee.in_flight() == 0)
+    assert concluded == [[1], [3], [5], [2], [4], [6]]
