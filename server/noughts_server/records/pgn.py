@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from noughts_referee.rules import Thought, cell_name, read_cell
+from noughts_referee.rules import Termination, Thought, cell_name, read_cell
 from noughts_server.core.plain_text import without_controls
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
@@ -279,18 +279,20 @@ class _Game:
             ending = match.group()
         dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
         more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
-        if details := one_line(tags.get("TerminationDetails", "")):
-            more = {**more, "adjudication": details}
         first = "White"
         second = "Black"
         if list(tags).index("Black") < list(tags).index("White") and _C_GOMOKU_CLI_ENDING.fullmatch(ending):
             first, second, result = second, first, _SWAPPED.get(result, result)
+        known_termination = termination_of(ending, result)
+        details = one_line(tags.get("TerminationDetails", ""))
+        if details and known_termination == str(Termination.ADJUDICATED):  # other programs say why a line won, too
+            more = {**more, "adjudication": details}
         record = listed_game(
             tags[first],
             tags[second],
             result,
             variant=tags.get("Variant", ""),
-            termination=termination_of(ending, result),
+            termination=known_termination,
             more=more,
         )
         return self._with_moves(record) if tags.get("PlyCount", "0") != "0" else record

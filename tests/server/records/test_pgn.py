@@ -188,6 +188,14 @@ def test_a_game_with_scores_has_its_moves_with_what_bots_thought() -> None:
     assert "h8" not in pgn_text(replace(record, more={}))
 
 
+@pytest.mark.parametrize("termination, more", [("adjudication", {"adjudication": "a b"}), ("normal", {})])
+def test_details_of_an_end_are_those_of_an_adjudication(termination: str, more: dict[str, str]) -> None:
+    tags = f'[Termination "{termination}"]\n[TerminationDetails "a b"]\n'
+    (placed,) = read_pgn((GAME + tags).splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.more == more
+
+
 def test_a_game_of_an_unknown_variant_with_scores_has_only_tags() -> None:
     record = RecordedGame("foreign", "ada", "bob", "1-0", (4, 0), more={"scores": [1, 2]})
     assert pgn_text(record).endswith('[PlyCount "2"]\n\n1-0\n\n')
