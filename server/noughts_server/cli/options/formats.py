@@ -124,10 +124,10 @@ def read_sprt(text: str, *, complete: bool = True) -> Sprt:
         return Sprt.parse(text, complete=complete)
 
 
-def read_rule(option: str, text: str | None) -> str:
+def read_rule(option: str, text: str | None, expected: str = "a rule") -> str:
     """Return the text of a rule by which games end early; empty without the option. Raises UsageProblem."""
     if text == "":
-        raise UsageProblem(f"{option}: got '', expected a rule")
+        raise UsageProblem(f"{option}: got '', expected {expected}")
     return text or ""
 
 

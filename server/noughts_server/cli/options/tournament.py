@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_referee.clock import TimeControl
+from noughts_referee.rules import EXACT
 from noughts_server.cli.options.formats import (
     AdjudicateOption,
     DrawAfterOption,
@@ -96,7 +97,7 @@ class GameOptions:
             draw_after=self.draw_after or 0,
             resign=read_rule("--resign", self.resign),
             draw=read_rule("--draw", self.draw),
-            adjudicate=read_rule("--adjudicate", self.adjudicate),
+            adjudicate=read_rule("--adjudicate", self.adjudicate, EXACT),
             fuel=self.fuel or 0,
             forfeit_after=self.forfeit_after or 0,
             concurrency=self.concurrency,

@@ -111,6 +111,7 @@ def test_proven_games_end_alike_at_any_concurrency(noughts: Any, tmp_path: Path)
         ("--resign ''", "--resign: got '', expected a rule"),
         ("--draw moves=0,score=5", "--draw 'moves=0,score=5': got '0' moves, expected 1 to 10,000"),
         ("--draw moves=1,score=-5", "--draw 'moves=1,score=-5': got the score '-5'"),
+        ("--adjudicate ''", "--adjudicate: got '', expected exact"),
         ("--adjudicate guess", "--adjudicate 'guess': got 'guess', expected exact"),
         (f"--resign moves=1,score={'9' * 200}", "got the score '999"),
     ],
