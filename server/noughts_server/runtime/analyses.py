@@ -35,7 +35,6 @@ LONGEST_SECONDS = 180.0
 """The time after which the process of an analysis is ended."""
 _ATTEMPTS = 2
 _RETRY_SECONDS = 10.0
-_LONGEST_REASON = 200
 
 
 class AnalysisRequest(NamedTuple):
@@ -150,21 +149,20 @@ class Analyses:
 
     async def _analyse(self, game: GameToAnalyse) -> None:
         """Analyse a game and store the result, or why there is none."""
-        reason = ""
+        failure = JudgingError("the process failed")
         for _ in range(_ATTEMPTS):
             try:
                 document = await ask_process(COMMAND, question(game), self._longest_seconds)
                 read_analysis(document)
-            except JudgingError as failure:
-                reason = str(failure)
+            except JudgingError as error:
+                failure = error
             except (KeyError, TypeError, ValueError) as error:
-                reason = f"the process printed no analysis: {error!r}"
+                failure = JudgingError("the process printed no analysis", repr(error))
             else:
                 await self._store.write(partial(store_analysis, game=game, document=document))
                 return
-        lines = reason.strip().splitlines() or ["the process failed"]
-        logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=reason)
-        await self._store.write(partial(store_failure, game=game, reason=lines[-1][:_LONGEST_REASON]))
+        logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
+        await self._store.write(partial(store_failure, game=game, reason=failure.reason))
 
 
 def _key(game: GameToAnalyse) -> tuple[int, int]:

@@ -15,7 +15,12 @@ _LONGEST_REASON = 2_000
 
 
 class JudgingError(Exception):
-    """The process has failed; the text is the reason."""
+    """The process has failed; the text is the reason, with what the process wrote."""
+
+    def __init__(self, reason: str, written: str = "") -> None:
+        super().__init__(f"{reason}: {written}" if written else reason)
+        self.reason = reason
+        """The reason without what the process wrote, which is only for the operator."""
 
 
 async def ask_process(command: Sequence[str], question: object, seconds: float) -> Any:
@@ -31,14 +36,14 @@ async def ask_process(command: Sequence[str], question: object, seconds: float) 
     except TimeoutError:
         raise JudgingError(f"it took more than {seconds:.0f} s") from None
     except ValueError as error:
-        raise JudgingError(f"the process printed no answer: {error}") from error
+        raise JudgingError("the process printed no answer", str(error)) from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode is not None and process.returncode < 0:
         raise JudgingError(f"signal {-process.returncode} ended the process")
-    raise JudgingError(problem.decode(errors="replace")[-_LONGEST_REASON:])
+    raise JudgingError("the process failed", problem.decode(errors="replace")[-_LONGEST_REASON:])
 
 
 def take_lowest_priority() -> None:

@@ -213,7 +213,7 @@ async def test_killed_process_is_replaced_once(tmp_path: Path, monkeypatch: pyte
     "then, seconds, reason",
     [
         ("import time; time.sleep(600)", 1.0, "it took more than 1 s"),
-        ("raise SystemExit('no memory')", 60.0, "no memory"),
+        ("raise SystemExit('no memory')", 60.0, "failed: the process failed"),
         ("print('{}')", 60.0, "the process printed no analysis"),
         ("print('{')", 60.0, "the process printed no answer"),
     ],
