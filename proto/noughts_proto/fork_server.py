@@ -13,13 +13,14 @@ import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import cast
 
 from noughts_proto.forking import NAME_BYTES, ROOM
 from noughts_proto.interpreter import environment, python
 
 _END_SECONDS = 5.0
+_REPLACED_SECONDS = 1.0
 _OF_INTERPRETER = ("PYTHON", "VIRTUAL_ENV", "LANG", "LC_", "LD_", "DYLD_")
 """The beginnings of variables that an interpreter reads when it starts, so that a forked process cannot change them."""
 
@@ -99,7 +100,7 @@ class ForkServer:
         self._variables: dict[str, str] = {}
         self._former: list[subprocess.Popen[bytes]] = []
         """Servers with other variables, each of which ends with the last of its processes."""
-        atexit.register(self._close)
+        atexit.register(self.close)
 
     def load(self) -> None:
         """Start the server, so that it imports its modules now. Raises OSError if the machine refuses a process."""
@@ -149,6 +150,8 @@ class ForkServer:
             return
         if self._process is not None:
             self._requests.close()
+            with suppress(subprocess.TimeoutExpired):  # it forked processes that still run
+                self._process.wait(_REPLACED_SECONDS)
             self._former = [former for former in (*self._former, self._process) if former.poll() is None]
         own_end, end = socket.socketpair()
         with end:
@@ -168,8 +171,8 @@ class ForkServer:
                 raise
         self._requests, self._variables = own_end, variables
 
-    def _close(self) -> None:
-        """End the servers at the end of this process, so that no process of them remains."""
+    def close(self) -> None:
+        """End the servers, so that no process of them remains. Runs at the end of this process."""
         if self._process is None:
             return
         self._requests.close()

@@ -1,5 +1,7 @@
 """The process that starts sandboxed children loads while a local run loads the server's parts."""
 
+import os
+
 import psutil
 import pytest
 
@@ -8,7 +10,9 @@ from tests.support.processes import eventually
 
 
 def zygotes() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
+    children = psutil.process_iter(["ppid", "cmdline"])  # a process that has ended has no command line
+    own = [child for child in children if child.info["ppid"] == os.getpid()]
+    return [child for child in own if "noughts_referee.children.zygote" in (child.info["cmdline"] or ())]
 
 
 @pytest.mark.parametrize("at_once", [True, False])

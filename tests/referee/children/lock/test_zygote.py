@@ -89,7 +89,9 @@ async def first_line(child: LockedChild) -> bytes:
 
 
 def zygotes() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
+    children = psutil.process_iter(["ppid", "cmdline"])  # a process that has ended has no command line
+    own = [child for child in children if child.info["ppid"] == os.getpid()]
+    return [child for child in own if "noughts_referee.children.zygote" in (child.info["cmdline"] or ())]
 
 
 def out_of_memory_score(pid: int) -> int:
