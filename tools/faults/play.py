@@ -89,8 +89,8 @@ RUNTIME = (
     Fault(
         name="webhook-reaches-own-machine",
         file=f"{_RUNTIME}/public_addresses.py",
-        before="addresses = [each for each in public if not is_own(each)]",
-        after="addresses = public",
+        before="addresses = [address for address in public_addresses if not is_own(address)]",
+        after="addresses = public_addresses",
         harm="A webhook reaches services of the server's own machine at its public address.",
         near=("tests/server/runtime/test_public_addresses.py",),
         wider=_RUNTIME_TESTS,
@@ -116,8 +116,8 @@ RUNTIME = (
     Fault(
         name="absences-add-up",
         file=f"{_RUNTIME}/absences.py",
-        before="before, self._checks = self._checks, {}",
-        after="before = self._checks",
+        before="checks_before = self._checks\n        self._checks = {}",
+        after="checks_before = self._checks",
         harm="A bot that was away several times for a short while is withdrawn.",
         near=("tests/server/runtime/test_absences.py",),
         wider=_RUNTIME_TESTS,
