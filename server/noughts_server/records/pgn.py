@@ -47,6 +47,8 @@ _LONGEST_COMMENT = 1000
 _LONGEST_MOVES = 100_000
 """Characters of the moves of a game. With comments of ours, those of the largest board are shorter."""
 _TOKEN = re.compile(r"\s*(?:[0-9]{1,4}\.|\{([^{}]*)\}|([^\s{}]+))")
+_LARGE = 1e15
+"""Scores from here on are written with an exponent, so that `_NUMBER` has no more digits."""
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,10})?(?:e[-+][0-9]{1,2})?"
 _JUDGEMENT = re.compile(rf"(?P<score>[-+]{_NUMBER})?/(?P<depth>[0-9]{{1,5}})(?: (?P<seconds>{_NUMBER})s)?")
 _SWAPPED = {"1-0": "0-1", "0-1": "1-0"}
@@ -109,7 +111,7 @@ def _judged_moves(record: RecordedGame) -> list[str]:
 
 def _hundredths(score: float) -> str:
     """Return a score as engine managers write it: engines use about 100 for a small advantage, chess programs 1."""
-    return f"{score / 100:+.8g}" if score % 1 else f"{score / 100:+.2f}"
+    return f"{score / 100:+.8g}" if score % 1 or abs(score) >= _LARGE else f"{score / 100:+.2f}"
 
 
 def _units(text: str) -> float:

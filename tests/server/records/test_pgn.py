@@ -196,6 +196,14 @@ def test_details_of_an_end_are_those_of_an_adjudication(termination: str, more: 
     assert placed.game.more == more
 
 
+@pytest.mark.parametrize("score", [3e38, -3e38, 1e15, 999_999_000_000_000.0, 1e-30, -0.5])
+def test_a_score_of_any_size_is_read_again(score: float) -> None:
+    record = RecordedGame("gomoku", "ada", "bob", "*", (112,), "void", more={"scores": [score]})
+    (placed,) = read_pgn(pgn_text(record).splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.scores == [score]
+
+
 def test_a_game_of_an_unknown_variant_with_scores_has_only_tags() -> None:
     record = RecordedGame("foreign", "ada", "bob", "1-0", (4, 0), more={"scores": [1, 2]})
     assert pgn_text(record).endswith('[PlyCount "2"]\n\n1-0\n\n')
