@@ -26,6 +26,8 @@ class PositionSearch:
         self._table = table
         self._rest: list[int] = []
         """Moves that are searched only if all others lose."""
+        self._possible: set[int] = set()
+        """Moves of which no search has shown that they lose."""
         lowest_free = (self._free & -self._free).bit_length() - 1
         # There is a legal answer in any case.
         self.evaluation = Evaluation((lowest_free,))
@@ -38,7 +40,8 @@ class PositionSearch:
             if len(moves) > 1 and not self._finds_attack(effort):
                 self._deepen(search, moves, effort)
         except EffortSpent:
-            pass
+            if self._possible:
+                self._doubt_loss()
 
     def _moves(self, search: Search) -> list[int]:
         """Return the moves to search, the most promising first. If no search is needed, set `evaluation`.
@@ -104,12 +107,15 @@ class PositionSearch:
 
     def _deepen(self, search: Search, moves: list[int], effort: Effort) -> None:
         """Search with increasing depth. Each search begins with the best moves of the one before."""
+        self._possible = {*moves, *self._rest}
         for depth in range(1, min(self._free.bit_count(), _DEEPEST) + 1):
             values: dict[int, int] = {}
             best = -INFINITY
             for cell in moves:
                 value = search.after(self._own, self._other, cell, depth - 1, best, INFINITY, 0, first=not values)
                 values[cell] = value
+                if value < -CERTAIN:
+                    self._possible.discard(cell)
                 if value > best:
                     best = value
                     # Moves that this depth has not searched yet keep their earlier scores.
@@ -128,3 +134,8 @@ class PositionSearch:
             first = self.evaluation.candidates[0]
             moves.remove(first)
             moves.insert(0, first)
+
+    def _doubt_loss(self) -> None:
+        """Let no score say that the game is certainly lost, because a move that was not searched may save it."""
+        scores = {cell: max(score, -CERTAIN) for cell, score in self.evaluation.scores.items()}
+        self.evaluation = Evaluation(self.evaluation.candidates, scores=scores)

@@ -6,9 +6,12 @@ from itertools import product
 
 import pytest
 
+from noughts_bots.reference.exact import Solver
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.threats.bot import ThreatsBot
+from noughts_bots.reference.threats.effort import Effort
+from noughts_bots.reference.threats.search import CERTAIN
 from noughts_bots.sdk.bot import GameEnd, GameInfo, Move, TimeLimits
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OpeningChoice, Position, Result, Take, Termination, Variant, parse_variant
@@ -325,3 +328,19 @@ def test_remembered_answers_belong_to_their_variant() -> None:
         assert both.consider(position_with_clock(variant, [4], 1.0)) == alone.consider(
             position_with_clock(variant, [4], 1.0)
         ), variant.name
+
+
+@pytest.mark.parametrize(
+    "name, moves, nodes",
+    [
+        ("mnk:4,4,3", (12, 5, 0, 11), 60),
+        ("mnk:5,5,4", (9, 0, 21, 20, 18, 19, 15, 12, 24, 5, 6), 60),
+        ("mnk:5,5,4", (11, 24, 2, 19, 20, 3, 5, 7, 4, 15), 150),
+        ("mnk:5,4,4", (7, 18, 2, 4, 5, 0, 11, 9, 1), 20),
+    ],
+)
+def test_a_search_that_ends_early_proves_no_loss(name: str, moves: tuple[int, ...], nodes: int) -> None:
+    position = Position.after(parse_variant(name), moves)
+    assert Solver(position.variant, Effort(None)).result(position) >= 0
+    evaluation = ThreatsBot(nodes=nodes).consider(position)
+    assert evaluation.scores[evaluation.candidates[0]] >= -CERTAIN
