@@ -110,11 +110,23 @@ def _unpack(archive: Path, subject: str) -> Path:
                     got = "a larger archive"
                     limits = f"at most {_MOST_FILES:,} files with {LARGEST_BYTES >> 20} MiB"
                     raise BotSpecError(subject, got, limits, "leave out what the agent does not need")
-                files.extract(member, target, filter="data")
+                _extract(files, member, target)
     except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
         got = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise BotSpecError(subject, got, "an archive as Kaggle accepts it", "pack it as in tar czf") from None
     return target
+
+
+def _extract(files: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """Write a member of the archive into the folder. Raises tarfile.TarError for one outside the folder."""
+    if hasattr(tarfile, "data_filter"):
+        files.extract(member, target, filter="data")
+        return
+    # Python 3.11.0 to 3.11.3 cannot filter: write only plain files and folders, inside the folder.
+    place = (target / member.name).resolve()
+    if not place.is_relative_to(target.resolve()) or not (member.isfile() or member.isdir()):
+        raise tarfile.TarError(f"{member.name!r} is not a file or folder inside the archive")
+    files.extract(member, target, set_attrs=False)
 
 
 def _argument_count(agent: Callable[..., Any]) -> int:

@@ -1,11 +1,12 @@
 """What submitted bots wrote to stderr, stored with the games that they lost by a fault."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from noughts_referee.children.child_player import Fault
+from noughts_referee.game import LostGame
 from noughts_referee.rules import OUTLIVED
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import NoughtsError
@@ -59,10 +60,14 @@ class FaultNotes:
         """Remember the end of a process of this bot version, with the games that it lost."""
         reason = fault.death.reason
         output = fault.death.stderr[-LONGEST_OUTPUT:]
-        games = [game for game in fault.games if self._has_room(game.tournament, version)]
-        for note in notes_of_process(games, reason, f"it {reason}\n{output}".rstrip()):
-            if len(self._lost_with_process) < _MOST_WAITING:
-                self._lost_with_process.append(_ProcessLoss(note, reason))
+        games_by_tournament: defaultdict[int, list[LostGame]] = defaultdict(list)
+        for game in fault.games:
+            if self._has_room(game.tournament, version):
+                games_by_tournament[game.tournament].append(game)
+        for games in games_by_tournament.values():
+            for note in notes_of_process(games, reason, f"it {reason}\n{output}".rstrip()):
+                if len(self._lost_with_process) < _MOST_WAITING:
+                    self._lost_with_process.append(_ProcessLoss(note, reason))
 
     def note_commit(self, report: CommitReport) -> None:
         """Remember the games of this commit that were lost by a fault which did not end the process."""

@@ -232,7 +232,8 @@ class SubmittedBots:
         return playing.process.stderr if playing is not None and playing.process is not None else ""
 
     def _committed(self, report: CommitReport) -> None:
-        self._notes.note_commit(report)
+        if self._playing:
+            self._notes.note_commit(report)
         if any(progress.finished or progress.withdrawn for progress in report.progress):
             self._news.set()
 

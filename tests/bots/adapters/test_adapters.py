@@ -203,12 +203,32 @@ def test_an_archive_without_a_submission_is_refused(
         Submission(str(archive))
 
 
-def test_an_archive_writes_nothing_outside_its_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name, kind", [("../outside.py", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)])
+@pytest.mark.parametrize("has_filter", [True, False])
+def test_an_archive_writes_nothing_outside_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: bytes, has_filter: bool
+) -> None:
+    if not has_filter:  # as Python before 3.11.4
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
     archive = tmp_path / "a.tar"
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, "/etc/passwd"
     with tarfile.open(archive, "w") as files:
-        files.addfile(tarfile.TarInfo("../outside.py"))
-    with pytest.raises(BotSpecError, match="outside"):
+        files.addfile(member)
+    with pytest.raises(BotSpecError, match=r"outside|absolute|inside"):
         Submission(str(archive))
+
+
+def test_a_submission_is_unpacked_by_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    archive = tmp_path / "a.tar"
+    program = tmp_path / "main.py"
+    program.write_text("def agent(observation, configuration):\n    return 0\n")
+    with tarfile.open(archive, "w") as files:
+        files.add(program, "main.py")
+    assert (
+        Submission(str(archive)).choose(Position.after(parse_variant("connect4"), ())) == 35
+    )  # the lowest cell of the first column
 
 
 def test_a_function_of_an_array_plays_by_cells_points_and_columns() -> None:

@@ -1,15 +1,19 @@
 """What a submitted bot wrote to stderr stands with the games that it lost, for its owner and the organiser."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from noughts_proto.v1 import games_pb2
+from noughts_proto.v1 import challenges_pb2, games_pb2
+from noughts_referee.rules import Result, Termination
 from noughts_server.hosting.fault_notes import MOST_NOTES
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import game_notes
+from noughts_server.store.games.notes import GameNote, add_notes, has_crashed, output_until
 from tests.server.hosting.test_submitted import ALL_SCOPES, FIRST_CELL_BOT, hosting, submit, wait_for
+from tests.support.arena import open_arena
 from tests.support.client import Client, bearer
 from tests.support.site import Site, site_of
 
@@ -19,7 +23,7 @@ from noughts_bots import Bot
 
 class Mine(Bot):
     def start(self, game):
-        self.is_trial = "/cup/" not in game.name
+        self.is_trial = "sound" not in game.opponent
 
     def choose(self, position):
         if self.is_trial:
@@ -29,9 +33,9 @@ class Mine(Bot):
 """
 
 
-async def notes_of(client: Client, number: int, token: str = "") -> dict[str, str]:
+async def notes_of(client: Client, number: int, token: str = "", slug: str = "cup") -> dict[str, str]:
     """Return the notes of a game that a caller with this token can read, by the name of the bot."""
-    request = games_pb2.GetGameRequest(name=f"tournaments/cup/games/{number}")
+    request = games_pb2.GetGameRequest(name=f"tournaments/{slug}/games/{number}")
     answer = await client.games.GetGame(request, metadata=bearer(token) if token else None)
     names = {1: answer.game.first, 2: answer.game.second}
     return {names[note.side]: note.text for note in answer.notes}
@@ -91,6 +95,37 @@ async def test_a_bot_that_fails_in_each_game_has_few_notes(tmp_path: Path) -> No
         await client.start(token)
         await client.until(lambda cup: cup.games_done == 3 * MOST_NOTES)
         await wait_for(lambda: client.server.store.read(count_notes), lambda count: count == MOST_NOTES)
+
+
+async def test_challenger_does_not_read_what_the_other_bot_wrote(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (client, _):
+        author, challenger = [await client.token(name, *ALL_SCOPES) for name in ("ann", "eve")]
+        await submit(client, author, "faulty", FAULTY.format("os._exit(7)"))
+        await submit(client, challenger, "sound", FIRST_CELL_BOT)
+        request = challenges_pb2.CreateChallengeRequest(challenger="bots/sound", opponent="bots/faulty", games=1)
+        created = await client.challenges.CreateChallenge(request, metadata=bearer(challenger))
+        slug = created.tournament.name.removeprefix("tournaments/")
+        await wait_for(lambda: client.get(slug), lambda challenge: challenge.games_done == 1)
+        await wait_for(lambda: notes_of(client, 1, author, slug), bool)
+        assert await notes_of(client, 1, challenger, slug) == {}
+
+
+async def test_a_note_belongs_to_the_side_that_crashed(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        tournament = await arena.tournament(games_per_pair=1)
+        (game,) = await arena.play(tournament)
+        lost = game._replace(result=Result.SECOND_WINS, termination=Termination.CRASHED)
+        await arena.commit([lost])
+        notes = [GameNote(game.tournament, game.ordinal, side, "text") for side in (0, 1)]
+        crashed = [await arena.store.read(partial(has_crashed, note=note)) for note in notes]
+        assert crashed == [True, False]
+        await arena.store.write(partial(add_notes, notes=[notes[0], notes[0]._replace(text="later text")]))
+        assert arena.rows("SELECT side, text FROM game_notes") == [(0, "later text")]
+
+
+def test_output_ends_with_the_last_line_that_names_the_exception() -> None:
+    stderr = "game 1\nValueError: no idea\ngame 2\nValueError: no idea\ngame 3\n"
+    assert output_until(stderr, "resigned: ValueError: no idea") == stderr.removesuffix("game 3\n")
 
 
 def count_notes(connection: Connection) -> int:

@@ -246,7 +246,7 @@ def test_sequential_tests_keep_their_error_rates_and_lengths() -> None:
 def test_match_evaluation_keeps_the_promised_error_rates(elo: float, right: bool) -> None:
     """Through the server's own evaluation, with a fixed seed; `benchmarks/sprt.py` plays ten thousand tests."""
     truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
-    ended = simulator.evaluated(Sprt(0, 40), truth, tests=40, seed=[1, 0])
+    ended = simulator.run_on_server(Sprt(0, 40), truth, tests=40, seed=[1, 0])
     wrong = sum(accepted == right for accepted, _ in ended) / 40
     # Three standard errors above 5 %.
     assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)
@@ -255,7 +255,7 @@ def test_match_evaluation_keeps_the_promised_error_rates(elo: float, right: bool
 def test_candidates_together_need_few_games_at_the_same_error_rates() -> None:
     """With a fixed seed; the simulator compares the first tests with the server's evaluation."""
     elos = np.tile(np.array([60.0, 60, 0, 0, -60]), (20, 1))
-    apart, _, joint = simulator.compared(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
+    apart, _, joint = simulator.compare_ways(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
     assert joint.games < apart.games / 2
     # Three standard errors above 5 %.
     assert joint.false <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 20)

@@ -87,7 +87,7 @@ async def stores(built: list[Path]) -> AsyncIterator[list[Store]]:
 FEW, MANY = 1_600, 8_000
 """Numbers of matches of two games that one bot has played; both numbers fill the largest pages."""
 OF_A_CAREER: dict[str, Callable[[Connection], Any]] = {
-    **{name: partial(history.QUERIES[name], bot="bot0") for name in history.OF_A_BOT},
+    **{name: partial(history.QUERIES[name], bot="bot0") for name in history.BOT_QUERIES},
     "games against a bot": partial(list_bot_games, bot="bot0", opponent="bot29"),
     "its unfinished tournaments": partial(pinned_elsewhere, bot_version_id=1),
     "open challenges": open_challenges,

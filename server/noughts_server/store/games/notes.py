@@ -6,9 +6,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
 from noughts_referee.game import LostGame
-from noughts_referee.rules import GONE
+from noughts_referee.rules import GONE, Outcome, Result, Termination
 from noughts_referee.work_units import FinishedGame
-from noughts_server.store.engine.schema import bots, entries, entries_with_bots, game_notes, games
+from noughts_server.store.engine.schema import Kind, bots, entries, entries_with_bots, game_notes, games
 from noughts_server.store.tournaments.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
@@ -47,33 +47,39 @@ def notes_of_process(games: Sequence[LostGame], reason: str, text: str) -> list[
 def output_until(stderr: str, fault: str) -> str:
     """Return the text up to the line that names the exception, if there is one; later lines concern other games."""
     reason = fault.removeprefix("resigned: ")
-    at = stderr.find(reason) if reason else -1
+    at = stderr.rfind(reason) if reason else -1
     end = stderr.find("\n", at)
     return stderr if at < 0 or end < 0 else stderr[: end + 1]
 
 
-def losing_versions(connection: Connection, games: Iterable[FinishedGame]) -> list[int | None]:
+def losing_versions(connection: Connection, games: Sequence[FinishedGame]) -> list[int | None]:
     """Return the key of the bot version that lost each of these games; None if it is not known."""
+    losers = [(game.tournament, game.second if game.outcome.loser else game.first) for game in games]
     column = entries.c
-    versions: list[int | None] = []
-    for game in games:
-        loser = game.second if game.outcome.loser else game.first
-        of_loser = column.tournament_id == game.tournament, column.number == loser
-        versions.append(connection.execute(select(column.bot_version_id).where(*of_loser)).scalar())
-    return versions
+    versions: dict[tuple[int, int], int] = {}
+    for tournament in {tournament for tournament, _ in losers}:
+        numbers = {number for key, number in losers if key == tournament}
+        of_losers = column.tournament_id == tournament, column.number.in_(numbers)
+        for row in connection.execute(select(column.number, column.bot_version_id).where(*of_losers)):
+            versions[tournament, row.number] = row.bot_version_id
+    return [versions.get(loser) for loser in losers]
 
 
 def has_crashed(connection: Connection, note: GameNote) -> bool:
-    """Return whether the game of the note is stored as lost by the end of a process."""
+    """Return whether the game of the note is stored as lost by the end of this side's process."""
     column = games.c
     of_game = column.tournament_id == note.tournament, column.ordinal == note.ordinal
-    termination = connection.execute(select(column.termination).where(*of_game)).scalar()
-    return termination is not None and termination in GONE
+    row = connection.execute(select(column.termination, column.result).where(*of_game)).first()
+    if row is None:
+        return False
+    outcome = Outcome(Result(row.result), Termination(row.termination))
+    return outcome.termination in GONE and outcome.loser == note.side
 
 
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
     """Store notes. They replace earlier notes on the same side of a game."""
-    rows = [note._replace(text=_shortened(note.text))._asdict() for note in notes]
+    last_notes = {(note.tournament, note.ordinal, note.side): note for note in notes}
+    rows = [note._replace(text=_shortened(note.text))._asdict() for note in last_notes.values()]
     if not rows:
         return
     column = game_notes.c
@@ -99,7 +105,9 @@ def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int |
     column = game_notes.c
     of_game = (column.tournament_id == tournament.id, column.ordinal == ordinal)
     statement = select(column.side, column.text).where(*of_game).order_by(column.side)
-    if owner_id not in (None, tournament.owner_id):
+    # Who creates a challenge or a test can be the opponent of the bot.
+    is_organiser = owner_id == tournament.owner_id and tournament.kind is Kind.ORGANISED
+    if owner_id is not None and not is_organiser:
         entry = case((column.side == 0, games.c.first_entry), else_=games.c.second_entry)
         same = and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
         statement = (

@@ -54,7 +54,7 @@ async def note_as_text(website: Website, request: Request) -> Response:
             number, tournament = request.path_params["number"], request.path_params["tournament"]
             file = f'attachment; filename="{tournament}-{number}-{side}.txt"'
             return PlainTextResponse(note["text"], headers={"content-disposition": file, "cache-control": "no-store"})
-    raise Failure(404, f"You can read nothing of the {side} bot here: sign in as its owner or as the organiser.")
+    raise Failure(404, "You can read no output of this bot: sign in as its owner or as the organiser.")
 
 
 async def board_as_svg(website: Website, request: Request) -> Response:
