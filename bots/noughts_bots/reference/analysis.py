@@ -11,6 +11,8 @@ from noughts_referee.rules import Position, Variant, base_name, covers, parse_va
 
 _MOST_FOURS = 3
 """Moves one after the other that the other side must answer at once, in the proof that a move loses."""
+_MOST_QUESTIONS = 4_000
+"""Positions that `threats` is asked about for all proofs of a game that a side is lost."""
 
 
 class Turn(NamedTuple):
@@ -90,21 +92,33 @@ class Analyst:
         if verdict is None or verdict.result != 1:
             return None
         others = (cell for cell in position.free if cell != verdict.best[0])
-        is_only = all(self._loses(position, cell, _MOST_FOURS) for cell in others)
+        is_only = all(self._loses(position, cell, _MOST_FOURS, Effort(None)) for cell in others)
         return verdict if is_only else verdict._replace(best=())
 
     def _wins(self, position: Position, cell: int) -> bool:
         return self._solver.keeps_score(position, cell, 1)
 
-    def _loses(self, position: Position, cell: int, fours: int) -> bool:
-        """Return whether the other side is proven to win after this move.
+    def _is_lost(self, position: Position, likely: Sequence[int], questions: Effort) -> bool:
+        """Return whether each move is proven to lose. The `likely` defences are tried first."""
+        cells = sorted(position.free, key=lambda cell: cell not in likely)
+        try:
+            return all(self._loses(position, cell, _MOST_FOURS, questions) for cell in cells)
+        except EffortSpent:
+            return False
+
+    def _loses(self, position: Position, cell: int, fours: int, questions: Effort) -> bool:
+        """Return whether the other side is proven to win after this move. Raises EffortSpent.
 
         Up to `fours` moves that the other side must answer at once are followed, because `threats` stops at them.
+
+        Args:
+            questions: limits the positions that `threats` is asked about.
         """
         after = position.copy()
         after.play(cell)
         if after.outcome() is not None:
             return False
+        questions.spend()
         verdict = self._forced_win(after)
         if verdict is not None and verdict.result == 1:
             return True
@@ -113,7 +127,7 @@ class Analyst:
         if len(answers) != 1 or not fours:
             return False
         after.play(answers[0])
-        return after.outcome() is None and all(self._loses(after, free, fours - 1) for free in after.free)
+        return after.outcome() is None and all(self._loses(after, free, fours - 1, questions) for free in after.free)
 
     def _forced_win(self, position: Position) -> Verdict | None:
         """Return what `threats` proves; None if its proofs do not hold in this variant."""
@@ -144,12 +158,15 @@ class Analyst:
                 verdicts[ply] = Verdict(0 if outcome.winner is None else -1, 0, ())
             elif verdict := self.verdict(Position.after(self._variant, moves[:ply])):
                 verdicts[ply] = verdict
-        for ply in range(first + 1, last):
-            # If one side has a forced win before and after the other side's move, that move could not prevent the win.
-            before, current, after = verdicts.get(ply - 1), verdicts.get(ply), verdicts.get(ply + 1)
-            if before is None or current is None or after is None:
+        questions = Effort(_MOST_QUESTIONS)
+        for ply in range(first + 1, last + 1):
+            before, current = verdicts.get(ply - 1), verdicts.get(ply)
+            if before is None or current is None or before.result != 1 or current.result is not None:
                 continue
-            if before.result == 1 and after.result == 1 and current.result is None:
+            # After the winning move that was found, the other side is lost. After another one, this needs a proof: even
+            # if the attacker wins in the end, both sides can have made a mistake.
+            position = Position.after(self._variant, moves[:ply])
+            if moves[ply - 1] in before.best or self._is_lost(position, current.best, questions):
                 verdicts[ply] = current._replace(result=-1)
         return verdicts
 

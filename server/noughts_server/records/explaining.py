@@ -92,11 +92,15 @@ def explained(game: RecordedGame, judged_game: JudgedGame) -> dict[str, Any]:
 
 
 def found_wins(judged_game: JudgedGame) -> list[int]:
-    """Return the plies at which a player began a forced win that no solver but a search has proven."""
+    """Return the plies at which a player began a forced win that no solver but a search has proven.
+
+    A win in one that the other side did not prevent is none.
+    """
     verdicts, turns = judged_game.verdicts, {turn.ply for turn in judged_game.turns}
     won = [ply for ply, verdict in sorted(verdicts.items()) if verdict.result == 1 and not verdict.exact]
     is_kept = {ply: ply not in turns and ply + 1 in verdicts and verdicts[ply + 1].result == -1 for ply in won}
-    return [ply for ply in won if is_kept[ply] and not is_kept.get(ply - 2, False)]
+    began = [ply for ply in won if is_kept[ply] and not is_kept.get(ply - 2, False)]
+    return [ply for ply in began if verdicts[ply].plies != 1]
 
 
 def effect(turn: Mapping[str, Any]) -> str:
