@@ -275,3 +275,11 @@ async def test_address_that_follows_the_most_games_makes_room_for_others(server:
                 await watching("192.0.2.2", 5).__aenter__()
         hub.close()
         await upstream.close()
+
+
+def test_live_game_has_no_analysis(server: ServerUnderTest, site: Site) -> None:
+    with live_game(server, site) as game:
+        answer = site.get(f"/{game.name}/analysis")
+        game.play(*WINNING_CELLS)
+    assert answer.status == 404
+    assert "There is no analysis" in answer.text

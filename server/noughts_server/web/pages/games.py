@@ -30,9 +30,14 @@ async def game_page(website: Website, request: Request) -> Response:
 
 
 async def game_analysis(website: Website, request: Request) -> Response:
-    """Return the analysis of a game for the script of its page, and have the server analyse the game."""
+    """Return the analysis of a game for the script of its page, and have the server analyse the game.
+
+    Raises Failure.
+    """
     values = await _game_of(website, request)
     analysis = await analysis_of(website.upstream, values["game"], start=True)
+    if analysis is None:
+        raise Failure(404, "There is no analysis: the game is not over, or this website cannot draw its board.")
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
     return await website.views.page(
         request, "games/analysis.html.jinja", headers=headers, game=values["game"], analysis=analysis
