@@ -19,9 +19,9 @@ from noughts_server.core.limits import Limits
 from noughts_server.runtime.analysis_process import COMMAND, question
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import logging_errors
-from noughts_server.runtime.judging_process import JudgingError, ask_process
+from noughts_server.runtime.judging_process import JudgingError, TookTooLongError, TooMuchWorkError, ask_process
 from noughts_server.store.engine.database import Store
-from noughts_server.store.games.analyses import GameToAnalyse, store_analysis, store_failure
+from noughts_server.store.games.analyses import GameToAnalyse, has_analysis, store_analysis, store_failure
 from noughts_server.tables.game_analysis import read_analysis
 
 logger = structlog.get_logger("noughts.analyses")
@@ -31,8 +31,8 @@ REQUESTED = "analysis_requested"
 _PLAYING_RATIO = 19
 """The pause after an analysis, as a multiple of its time, while games run."""
 _LONGEST_PAUSE_SECONDS = 60.0
-LONGEST_SECONDS = 180.0
-"""The time after which the process of an analysis is ended."""
+LONGEST_SECONDS = 900.0
+"""The time after which the process of an analysis is ended. On a busy machine it gets little processor time."""
 _ATTEMPTS = 2
 _RETRY_SECONDS = 10.0
 
@@ -148,21 +148,31 @@ class Analyses:
                     await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
 
     async def _analyse(self, game: GameToAnalyse) -> None:
-        """Analyse a game and store the result, or why there is none."""
+        """Analyse a game and store the result, or why there is none.
+
+        If the machine was too busy, nothing is stored, and the next request tries again.
+        """
+        # The caller can have read the database before an analysis was stored, and asked for another one after that.
+        if await self._store.read(partial(has_analysis, game=game)):
+            return
         failure = JudgingError("the process failed")
         for _ in range(_ATTEMPTS):
             try:
                 document = await ask_process(COMMAND, question(game), self._longest_seconds)
                 read_analysis(document)
+            except (TookTooLongError, TooMuchWorkError) as error:
+                failure = error
+                break
             except JudgingError as error:
                 failure = error
             except (KeyError, TypeError, ValueError) as error:
                 failure = JudgingError("the process printed no analysis", repr(error))
             else:
-                await self._store.write(partial(store_analysis, game=game, document=document))
+                await self._store.write_patiently(partial(store_analysis, game=game, document=document))
                 return
         logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
-        await self._store.write(partial(store_failure, game=game, reason=failure.reason))
+        if not isinstance(failure, TookTooLongError):
+            await self._store.write_patiently(partial(store_failure, game=game, reason=failure.reason))
 
 
 def _key(game: GameToAnalyse) -> tuple[int, int]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from noughts_proto.interpreter import python
 from noughts_referee.rules import parse_variant
-from noughts_server.runtime.judging_process import take_lowest_priority
+from noughts_server.runtime.judging_process import limit_processor_time, take_lowest_priority
 from noughts_server.store.games.analyses import GameToAnalyse
 from noughts_server.tables.game_analysis import analysed
 
 COMMAND = python("-m", "noughts_server.runtime.analysis_process")
+_MOST_PROCESSOR_SECONDS = 180
 
 
 def question(game: GameToAnalyse) -> list[Any]:
@@ -20,6 +21,7 @@ def question(game: GameToAnalyse) -> list[Any]:
 
 def main() -> None:
     take_lowest_priority()
+    limit_processor_time(_MOST_PROCESSOR_SECONDS)
     name, moves, first, counts = json.load(sys.stdin)
     json.dump(analysed(parse_variant(name), moves, first, counts=counts).document(), sys.stdout)
 

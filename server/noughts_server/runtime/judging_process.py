@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import resource
+import signal
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from typing import Any
@@ -23,8 +25,16 @@ class JudgingError(Exception):
         """The reason without what the process wrote, which is only for the operator."""
 
 
+class TookTooLongError(JudgingError):
+    """The process has not answered in time, perhaps only because the machine was busy."""
+
+
+class TooMuchWorkError(JudgingError):
+    """The process has used the processor time of `limit_processor_time`."""
+
+
 async def ask_process(command: Sequence[str], question: object, seconds: float) -> Any:
-    """Return the answer of a new process. Raises JudgingError after this time, or if the process fails."""
+    """Return the answer of a new process. Raises JudgingError if it fails, TookTooLongError after this time."""
     process = await asyncio.create_subprocess_exec(
         *command, env=_ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
@@ -34,13 +44,15 @@ async def ask_process(command: Sequence[str], question: object, seconds: float) 
         if process.returncode == 0:
             return json.loads(printed)
     except TimeoutError:
-        raise JudgingError(f"it took more than {seconds:.0f} s") from None
+        raise TookTooLongError(f"it took more than {seconds:.0f} s") from None
     except ValueError as error:
         raise JudgingError("the process printed no answer", str(error)) from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
+    if process.returncode == -signal.SIGXCPU:
+        raise TooMuchWorkError("it needs too much processor time")
     if process.returncode is not None and process.returncode < 0:
         raise JudgingError(f"signal {-process.returncode} ended the process")
     raise JudgingError("the process failed", problem.decode(errors="replace")[-_LONGEST_REASON:])
@@ -50,3 +62,9 @@ def take_lowest_priority() -> None:
     """Give this process the lowest priority, so that it does not delay games."""
     if hasattr(os, "nice"):
         os.nice(_LOWEST_PRIORITY)
+
+
+def limit_processor_time(seconds: int) -> None:
+    """End this process when it has used this processor time, even if nobody waits for its answer any more."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds if most == resource.RLIM_INFINITY else min(seconds, most), most))

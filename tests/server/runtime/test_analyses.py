@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from noughts_proto.interpreter import python
 from noughts_proto.v1 import games_pb2 as pb
@@ -21,11 +22,13 @@ from noughts_server.runtime.analyses import Analyses, AnalysisQueue, AnalysisReq
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.judging_process import ask_process
-from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis
+from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis, store_failure
 from noughts_server.tables.game_analysis import GameAnalysis, analysed, mark_of, read_analysis
 from tests.support.arena import Arena, open_arena
 from tests.support.client import client_of
 from tests.support.databases import POSTGRESQL, databases_of
+from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 from tests.support.random_games import random_moves, store_random_games
 from tests.support.settings import repetitions
 
@@ -79,7 +82,9 @@ async def requested(arena: Arena, ordinal: int, slug: str = "cup") -> RequestedA
 
 
 @asynccontextmanager
-async def analysing(arena: Arena, *, seconds: float = 60.0, limits: Limits | None = None) -> AsyncIterator[Analyses]:
+async def analysing(
+    arena: Arena, *, seconds: float = PATIENCE, limits: Limits | None = None
+) -> AsyncIterator[Analyses]:
     """Analyse games inside the block."""
     analyses = Analyses(
         arena.store,
@@ -209,17 +214,26 @@ async def test_killed_process_is_replaced_once(tmp_path: Path, monkeypatch: pyte
             assert (await analysis_of(arena, analyses, 1)).document is not None
 
 
+COUNTS_FOR_EVER = """
+from noughts_server.runtime.judging_process import limit_processor_time
+
+limit_processor_time(1)
+while True:
+    pass
+"""
+
+
 @pytest.mark.parametrize(
-    "then, seconds, reason",
+    "then, reason, attempts",
     [
-        ("import time; time.sleep(600)", 1.0, "it took more than 1 s"),
-        ("raise SystemExit('no memory')", 60.0, "failed: the process failed"),
-        ("print('{}')", 60.0, "the process printed no analysis"),
-        ("print('{')", 60.0, "the process printed no answer"),
+        ("raise SystemExit('no memory')", "failed: the process failed", 2),
+        ("print('{}')", "the process printed no analysis", 2),
+        ("print('{')", "the process printed no answer", 2),
+        (COUNTS_FOR_EVER, "it needs too much processor time", 1),
     ],
 )
-async def test_failed_analysis_is_tried_twice_and_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str, seconds: float, reason: str
+async def test_failed_analysis_is_tried_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str, reason: str, attempts: int
 ) -> None:
     asked = []
 
@@ -231,7 +245,36 @@ async def test_failed_analysis_is_tried_twice_and_no_more(
     monkeypatch.setattr(analyses_module, "COMMAND", python("-c", then))
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await store_random_games(arena, "tictactoe", 2)
-        async with analysing(arena, seconds=seconds) as analyses:
+        async with analysing(arena) as analyses:
             for _ in range(2):
                 assert reason in (await analysis_of(arena, analyses, 1)).refusal
-    assert len(asked) == 2
+    assert len(asked) == attempts
+
+
+async def test_analysis_that_a_busy_machine_delayed_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+        game = (await requested(arena, 1)).game
+        assert game is not None
+        with monkeypatch.context() as context, capture_logs() as logs:
+            context.setattr(analyses_module, "COMMAND", python("-c", "import time; time.sleep(600)"))
+            async with analysing(arena, seconds=1.0) as analyses:
+                analyses.request("ada", game)
+                await wait_until(lambda: bool(logs))
+        assert "it took more than 1 s" in logs[0]["reason"]
+        async with analysing(arena) as analyses:
+            assert (await analysis_of(arena, analyses, 1)).document is not None
+
+
+async def test_game_that_is_analysed_already_is_not_analysed_again(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 2)
+        game = (await requested(arena, 1)).game
+        assert game is not None
+        await arena.store.write(partial(store_failure, game=game, reason="it is a test"))
+        async with analysing(arena) as analyses:
+            analyses.request("ada", game)  # by a caller who read the database before the analysis was stored
+            await analysis_of(arena, analyses, 2)
+        assert "it is a test" in (await requested(arena, 1)).refusal

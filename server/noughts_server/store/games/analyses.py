@@ -74,6 +74,12 @@ def _game_to_analyse(game: StoredGame) -> GameToAnalyse:
     )
 
 
+def has_analysis(connection: Connection, game: GameToAnalyse) -> bool:
+    """Return whether the game was analysed, or its analysis failed."""
+    key = analyses.c.tournament_id == game.tournament_id, analyses.c.ordinal == game.ordinal
+    return connection.execute(select(analyses.c.ordinal).where(*key)).first() is not None
+
+
 def store_analysis(connection: Connection, game: GameToAnalyse, document: Mapping[str, Any]) -> None:
     """Store the analysis of a game. Writes."""
     key = analyses.c.tournament_id == game.tournament_id, analyses.c.ordinal == game.ordinal
