@@ -45,7 +45,7 @@ class AnalysisRequest(NamedTuple):
 
 
 class AnalysisQueue:
-    """The games that wait for their analysis, at most once each. The callers take turns."""
+    """The games that wait for their analysis, once each. The callers take turns."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -55,23 +55,51 @@ class AnalysisQueue:
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
-    def __contains__(self, game: GameToAnalyse) -> bool:
-        return any(_key(game) in games for games in self._waiting.values())
-
     def add(self, request: AnalysisRequest) -> None:
-        """Add a game, unless it is waiting already. Raises LimitReached."""
+        """Add a game. Raises LimitReached.
+
+        A game that waits already moves to this caller if its turn then comes earlier. If the queue is full, the caller
+        with the most games gives one up for a caller with fewer.
+        """
         caller, game = request
-        if game in self:
-            return
+        key = _key(game)
         games = self._waiting.get(caller, OrderedDict())
+        if (holder := self._holder(game)) is not None:
+            number = [*self._waiting[holder]].index(key)
+            if self._turn(caller, len(games)) >= self._turn(holder, number):
+                return
+            self._remove(holder, key)
         self._limits.check(
             "analyses", f"games that wait for their analysis for {caller}", len(games), retry_seconds=_RETRY_SECONDS
         )
+        if len(self) >= self._limits.all_analyses:
+            self._make_room(len(games) + 1)
         self._limits.check(
             "all_analyses", "games that wait for their analysis", len(self), retry_seconds=_RETRY_SECONDS
         )
-        games[_key(game)] = game
+        games[key] = game
         self._waiting[caller] = games
+
+    def _holder(self, game: GameToAnalyse) -> str | None:
+        """Return the caller for whom the game waits."""
+        return next((caller for caller, games in self._waiting.items() if _key(game) in games), None)
+
+    def _turn(self, caller: str, number: int) -> tuple[int, int]:
+        """Return a value that is smaller for an earlier turn: that of the caller's game with this number, from 0."""
+        callers = [*self._waiting]
+        return number, callers.index(caller) if caller in self._waiting else len(callers)
+
+    def _make_room(self, fewer: int) -> None:
+        """Remove the last game of the caller with the most games if it has more than `fewer`."""
+        caller = max(self._waiting, key=lambda each: len(self._waiting[each]))
+        if len(self._waiting[caller]) > fewer:
+            self._remove(caller, next(reversed(self._waiting[caller])))
+
+    def _remove(self, caller: str, key: tuple[int, int]) -> None:
+        games = self._waiting[caller]
+        del games[key]
+        if not games:
+            del self._waiting[caller]
 
     def take(self) -> GameToAnalyse | None:
         """Remove and return the next game; None if none waits. Its caller gets the next turn after all others."""

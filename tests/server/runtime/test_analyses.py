@@ -15,6 +15,7 @@ from noughts_proto.interpreter import python
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant
 from noughts_referee.rules.boards import Board
+from noughts_server.competition.formats import LADDER
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.runtime import analyses as analyses_module
@@ -22,6 +23,8 @@ from noughts_server.runtime.analyses import Analyses, AnalysisQueue, AnalysisReq
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.judging_process import ask_process
+from noughts_server.store.engine.schema import Kind
+from noughts_server.store.games import analyses as analyses_store
 from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis, store_failure
 from noughts_server.tables.game_analysis import GameAnalysis, analysed, mark_of, read_analysis
 from tests.support.arena import Arena, open_arena
@@ -153,6 +156,40 @@ async def test_only_the_organiser_allows_analysis_of_a_live_tournament(tmp_path:
         assert (await requested(arena, 1, "plate")).refusal == ""
 
 
+async def test_games_of_running_challenges_and_ladders_are_not_analysed(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        tournament = await arena.tournament("cup", games_per_pair=4)
+        await arena.commit((await arena.play(tournament))[:1])
+        arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
+        assert "the tournament is not over" in (await requested(arena, 1)).refusal
+        ladder = await arena.tournament("ladder", schedule=LADDER)
+        await arena.commit(await arena.play(ladder))
+        assert "has no end before its organiser cancels it" in (await requested(arena, 1, "ladder")).refusal
+
+
+async def test_analysis_of_another_version_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        (moves, _) = await store_random_games(arena, "tictactoe", 2)
+        game = (await requested(arena, 1)).game
+        assert game is not None
+        with monkeypatch.context() as context:
+            context.setattr(analyses_store, "VERSION", 0)
+            await arena.store.write(partial(store_failure, game=game, reason="it was difficult"))
+            assert "difficult" in (await requested(arena, 1)).refusal
+        async with analysing(arena) as analyses:
+            answer = await analysis_of(arena, analyses, 1)
+        assert answer.document is not None
+        check(read_analysis(answer.document), parse_variant("tictactoe"), moves)
+
+
+async def test_request_does_not_read_comments(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        tournament = await arena.tournament("cup", keep_scores=True)
+        await arena.commit(await arena.play(tournament))
+        arena.execute("UPDATE games SET comments = X'FF'")  # no valid comments
+        assert (await requested(arena, 1)).game is not None
+
+
 async def test_server_without_analysis_says_so(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await store_random_games(arena, "tictactoe", 2)
@@ -180,17 +217,39 @@ def game_number(ordinal: int) -> GameToAnalyse:
     return GameToAnalyse(1, ordinal, "tictactoe", (), 0, counts=True)
 
 
+def queue_of(limits: Limits, **ordinals: tuple[int, ...]) -> AnalysisQueue:
+    """Return a queue in which the callers have added these games, one caller after the other."""
+    queue = AnalysisQueue(limits)
+    for caller, numbers in ordinals.items():
+        for ordinal in numbers:
+            queue.add(AnalysisRequest(caller, game_number(ordinal)))
+    return queue
+
+
+def turns(queue: AnalysisQueue) -> list[int]:
+    return [game.ordinal for game in iter(queue.take, None)]
+
+
 def test_callers_take_turns_and_have_limits() -> None:
-    queue = AnalysisQueue(Limits(analyses=3, all_analyses=4))
-    for ordinal in (1, 2, 3, 3):
-        queue.add(AnalysisRequest("ada", game_number(ordinal)))
+    queue = queue_of(Limits(analyses=3), ada=(1, 2, 3, 3), bob=(5, 6))
     with pytest.raises(LimitReached, match="that wait"):
         queue.add(AnalysisRequest("ada", game_number(4)))
-    queue.add(AnalysisRequest("bob", game_number(5)))
+    queue.add(AnalysisRequest("ada", game_number(6)))  # it is waiting already
+    assert turns(queue) == [1, 5, 2, 6, 3]
+
+
+def test_game_waits_for_the_caller_whose_turn_comes_first() -> None:
+    assert turns(queue_of(Limits(), ada=(1, 2, 3), bob=(3,))) == [1, 3, 2]
+    assert turns(queue_of(Limits(), ada=(1, 2, 3), bob=(4, 5, 2))) == [1, 4, 2, 5, 3]
+    assert turns(queue_of(Limits(), ada=(1,), bob=(2, 1))) == [1, 2]
+
+
+def test_few_callers_cannot_keep_others_out_of_a_full_queue() -> None:
+    limits = Limits(analyses=3, all_analyses=4)
+    queue = queue_of(limits, ada=(1, 2, 3), bob=(4,), cleo=(5,))
     with pytest.raises(LimitReached):
-        queue.add(AnalysisRequest("cleo", game_number(6)))
-    queue.add(AnalysisRequest("cleo", game_number(1)))  # it is waiting already
-    assert [game.ordinal for game in iter(queue.take, None)] == [1, 5, 2, 3]
+        queue.add(AnalysisRequest("cleo", game_number(6)))  # nobody has more than two
+    assert turns(queue) == [1, 4, 5, 2]
 
 
 DIES_ONCE = """

@@ -1,16 +1,19 @@
-"""Analyses of games. A game is analysed when a client asks for it the first time, and never again."""
+"""Analyses of games. A game is analysed when a client asks for it the first time, and later only by a new version."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, select
 
 from noughts_referee.rules import Result
-from noughts_server.store.engine.schema import Kind, TournamentState, analyses
+from noughts_server.store.engine.schema import TournamentState, analyses
 from noughts_server.store.games.games import StoredGame, get_game
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
+from noughts_server.store.tournaments.tournaments import get_tournament
 
 _OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
+VERSION = 1
+"""Increase it when analyses get better or their documents change: then games with another one are not analysed yet."""
+_VERSION = "version"
 _FAILURE = "failure"
 """The key of the reason in the document of a game whose analysis failed."""
 
@@ -42,24 +45,28 @@ class RequestedAnalysis(NamedTuple):
 def requested_analysis(connection: Connection, slug: str, ordinal: int) -> RequestedAnalysis:
     """Return the analysis of a game, or why there is none. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    stored = get_game(connection, slug, ordinal)
+    stored = get_game(connection, slug, ordinal, comments=False)
     if stored.clocks_us is not None:
         return RequestedAnalysis("the game is not over")
-    if not _is_open(tournament):
-        return RequestedAnalysis(
-            "the tournament is not over, and its organiser has not allowed analysis before the end"
-        )
-    key = analyses.c.tournament_id == tournament.id, analyses.c.ordinal == ordinal
-    document = connection.execute(select(analyses.c.document).where(*key)).scalar()
+    # Bots could use an analysis in later games.
+    if tournament.state not in _OVER and not tournament.settings.live_analysis:
+        has_end = not tournament.settings.schedule.endless
+        state = "is not over" if has_end else "has no end before its organiser cancels it"
+        return RequestedAnalysis(f"the tournament {state}, and its organiser has not allowed analysis before the end")
+    document = _document(connection, tournament.id, ordinal)
     if document is not None and _FAILURE in document:
         return RequestedAnalysis(f"the analysis failed: {document[_FAILURE]}")
     return RequestedAnalysis(game=_game_to_analyse(stored), document=document)
 
 
-def _is_open(tournament: Tournament) -> bool:
-    """Return whether games of the tournament can be analysed: bots could use an analysis in its later games."""
-    is_over = tournament.kind is Kind.CHALLENGE or tournament.state in _OVER
-    return is_over or tournament.settings.live_analysis
+def _document(connection: Connection, tournament_id: int, ordinal: int) -> Mapping[str, Any] | None:
+    """Return the document of a game, or None, also if it is of another version."""
+    document = connection.execute(select(analyses.c.document).where(*_is_game(tournament_id, ordinal))).scalar()
+    return document if document is not None and document.get(_VERSION) == VERSION else None
+
+
+def _is_game(tournament_id: int, ordinal: int) -> tuple[ColumnElement[bool], ...]:
+    return analyses.c.tournament_id == tournament_id, analyses.c.ordinal == ordinal
 
 
 def _game_to_analyse(game: StoredGame) -> GameToAnalyse:
@@ -76,18 +83,17 @@ def _game_to_analyse(game: StoredGame) -> GameToAnalyse:
 
 def has_analysis(connection: Connection, game: GameToAnalyse) -> bool:
     """Return whether the game was analysed, or its analysis failed."""
-    key = analyses.c.tournament_id == game.tournament_id, analyses.c.ordinal == game.ordinal
-    return connection.execute(select(analyses.c.ordinal).where(*key)).first() is not None
+    return _document(connection, game.tournament_id, game.ordinal) is not None
 
 
 def store_analysis(connection: Connection, game: GameToAnalyse, document: Mapping[str, Any]) -> None:
     """Store the analysis of a game. Writes."""
-    key = analyses.c.tournament_id == game.tournament_id, analyses.c.ordinal == game.ordinal
-    connection.execute(delete(analyses).where(*key))
-    values = {"tournament_id": game.tournament_id, "ordinal": game.ordinal, "document": document}
+    connection.execute(delete(analyses).where(*_is_game(game.tournament_id, game.ordinal)))
+    with_version = {_VERSION: VERSION, **document}
+    values = {"tournament_id": game.tournament_id, "ordinal": game.ordinal, "document": with_version}
     connection.execute(analyses.insert(), values)
 
 
 def store_failure(connection: Connection, game: GameToAnalyse, reason: str) -> None:
-    """Store why a game cannot be analysed, so that nobody tries it again. Writes."""
+    """Store why a game cannot be analysed, so that this version does not try it again. Writes."""
     store_analysis(connection, game, {_FAILURE: reason})

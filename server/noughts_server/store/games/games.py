@@ -185,13 +185,16 @@ class StoredGame:
         return _GAME_BYTES + _PLY_BYTES * len(self.moves) + remarks
 
 
-def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
-    """Return the game `tournaments/SLUG/games/ORDINAL`, even in progress if it is journaled. Raises NotFound."""
+def get_game(connection: Connection, slug: str, ordinal: int, *, comments: bool = True) -> StoredGame:
+    """Return the game `tournaments/SLUG/games/ORDINAL`, even in progress if it is journaled. Raises NotFound.
+
+    Without `comments`, a finished game has neither comments nor thoughts.
+    """
     tournament = get_tournament(connection, slug)
     name = game_name(tournament.name, ordinal)
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
-    one = _games_with_rating_seq(tournament, comments=True).where(games.c.ordinal == ordinal)
+    one = _games_with_rating_seq(tournament, comments=comments).where(games.c.ordinal == ordinal)
     stored = _read(connection, tournament, one) or _read(connection, tournament, _so_far(tournament, ordinal))
     if not stored:
         raise NotFound(name, hint="Wait until it has been played.")
