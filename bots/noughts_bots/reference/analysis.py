@@ -165,8 +165,9 @@ class Analyst:
                 continue
             # After the winning move that was found, the other side is lost. After another one, this needs a proof: even
             # if the attacker wins in the end, both sides can have made a mistake.
-            position = Position.after(self._variant, moves[:ply])
-            if moves[ply - 1] in before.best or self._is_lost(position, current.best, questions):
+            if moves[ply - 1] in before.best:
+                verdicts[ply] = current._replace(result=-1, plies=before.plies and before.plies - 1)
+            elif self._is_lost(Position.after(self._variant, moves[:ply]), current.best, questions):
                 verdicts[ply] = current._replace(result=-1)
         return verdicts
 

@@ -195,7 +195,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
 
     Args:
         values: the number of moves before each known value, 1, 0 or -1, and the plies to the end of the game.
-        mistakes: the plies of the values that mistakes left.
+        mistakes: the plies of the values that mistakes left. Those whose value is unknown have no dot.
         plies: the number of moves of the game.
     """
     if len(values) < 2:
@@ -211,7 +211,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
     chart.dots(marked, "mistake", 4)
     counts = [sum(value == each for _, value, _ in values) for each in (1, 0, -1)]
     words = "Known values for the first player: won in {}, drawn in {}, lost in {} positions".format(*counts)
-    return _drawn(chart, points, f"{words}; {len(marked)} mistakes.")
+    return _drawn(chart, points, f"{words}; {len(mistakes)} mistakes.")
 
 
 def _stretches(points: Sequence[Point]) -> Iterator[Sequence[Point]]:

@@ -1,7 +1,5 @@
 """The analysis of a game as pages show it."""
 
-from typing import Any
-
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import DrawnChart, value_line
@@ -59,9 +57,21 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
 
 
 def _chart(judged: JudgedGame, plies: int) -> DrawnChart | None:
-    values: list[Any] = [
-        (ply, verdict.result * (-1 if ply % 2 else 1), verdict.plies or 0)
-        for ply, verdict in judged.verdicts.items()
-        if verdict.result is not None
-    ]
-    return value_line(values, {turn.ply + 1 for turn in judged.turns}, plies)
+    return value_line(course(judged), {turn.ply + 1 for turn in judged.turns}, plies)
+
+
+def course(judged: JudgedGame) -> list[tuple[int, int, int]]:
+    """Return the number of moves before each known value, the value for the first player, and the plies to the end.
+
+    If no search knows how far the end is, it is as far as the next known value says.
+    """
+    values: list[tuple[int, int, int]] = []
+    for ply, verdict in sorted(judged.verdicts.items(), reverse=True):
+        if verdict.result is None:
+            continue
+        distance = verdict.plies
+        if distance is None and verdict.result and values:
+            next_ply, _, after = values[-1]
+            distance = after + next_ply - ply
+        values.append((ply, -verdict.result if ply % 2 else verdict.result, distance or 0))
+    return values[::-1]

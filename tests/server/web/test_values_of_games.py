@@ -1,0 +1,39 @@
+"""The graph of a game's values: proven losses are as near to the end as the wins around them."""
+
+from itertools import pairwise
+
+from noughts_bots.reference.analysis import Analyst, Turn
+from noughts_bots.reference.exact import Verdict
+from noughts_referee.rules import parse_variant
+from noughts_server.drawing.charts import value_line
+from noughts_server.records.explaining import JudgedGame
+from noughts_server.web.game_analysis import course
+
+GOMOKU = parse_variant("gomoku")
+OPEN_FOUR = (112, 0, 113, 14, 114, 210, 115, 116, 111)
+"""A game in which the first player makes an open four and wins."""
+
+
+def test_distances_to_the_end_shrink_move_by_move() -> None:
+    verdicts = Analyst(GOMOKU, effort=0, nodes=400).verdicts(OPEN_FOUR, 0)
+    values = course(JudgedGame(GOMOKU, verdicts, []))
+    assert [value for _, value, _ in values] == [1] * len(values)
+    assert [ply for ply, _, _ in values] == [*range(6, 10)]
+    assert all(later == earlier - 1 for (*_, earlier), (*_, later) in pairwise(values))
+
+
+def test_unknown_distance_follows_from_the_next_known_value() -> None:
+    win, lost, unknown = (
+        Verdict(result, plies, (), exact=False) for result, plies in ((1, 5), (-1, None), (None, None))
+    )
+    verdicts = {4: lost, 5: unknown, 6: lost, 7: win, 8: unknown, 9: lost}
+    assert course(JudgedGame(GOMOKU, verdicts, [])) == [(4, -1, 8), (6, -1, 6), (7, -1, 5), (9, 1, 0)]
+
+
+def test_graph_counts_mistakes_that_left_an_unknown_value() -> None:
+    unknown = Verdict(None, None, (), exact=False)
+    mistakes = [Turn(ply, unknown, unknown, ()) for ply in (2, 4, 6)]
+    chart = value_line([(2, 1, 3), (3, 1, 2)], {turn.ply + 1 for turn in mistakes}, 9)
+    assert chart is not None
+    assert chart.words.endswith("3 mistakes.")
+    assert chart.svg.count("<circle") == 1
