@@ -24,7 +24,8 @@ _PREFIX = "nou_"
 _LONGEST_TOKEN = 200
 _LARGEST_FORM = 65_536
 _MOST_FIELDS = 200
-_OWN_SITE = ("same-origin", "none")
+OWN_SITE = ("same-origin", "none")
+"""`sec-fetch-site` of requests from pages of this website, and of addresses that the visitor entered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _check_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "")
     origin = request.headers.get("origin", "")
     if site:
-        is_own = site in _OWN_SITE
+        is_own = site in OWN_SITE
     else:
         is_own = not origin or origin.partition("://")[2] == request.headers.get("host")
     if not is_own:

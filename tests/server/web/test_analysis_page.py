@@ -82,6 +82,15 @@ def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> No
     )
 
 
+def test_page_of_another_site_starts_no_analysis(site: Site) -> None:
+    name = "tournaments/cup/games/6"
+    for address in (f"/{name}?analysis=true", f"/{name}/analysis"):
+        assert 'data-state="none"' in site.get(address, sec_fetch_site="cross-site").text
+        assert 'data-state="none"' in site.get(f"/{name}").text
+    assert "Disallow: /*?analysis=" in site.get("/robots.txt").text.splitlines()
+    assert 'data-state="none"' not in site.get(f"/{name}/analysis", sec_fetch_site="same-origin").text
+
+
 def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
     section = analysed_page(site, "tournaments/large/games/1")
     assert "allowed a forced win" in section
