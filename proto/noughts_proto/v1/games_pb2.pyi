@@ -755,7 +755,7 @@ class Mistake(_message.Message):
     """`??` if it turned a win into a loss, otherwise `?`."""
     @_builtins.property
     def better(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Better moves; empty if none is known."""
+        """Better moves; empty if none is known. If the value before the move is unknown, they are only not known to lose."""
 
     @_builtins.property
     def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:

@@ -111,6 +111,14 @@ def effect(turn: Mapping[str, Any]) -> str:
     return "allowed a forced win" if after == "loss" else "missed a forced win"
 
 
+def better(turn: Mapping[str, Any]) -> str:
+    """Return what to call the better moves of a turn of the document of `explanation`.
+
+    In a position of unknown value they are only not known to lose.
+    """
+    return "Perhaps better" if turn["before"] == VALUES[None] else "Better"
+
+
 def sentences(document: dict[str, Any]) -> list[str]:
     """Return the document of `explanation` as sentences, one a line."""
     lines = []
@@ -124,7 +132,7 @@ def sentences(document: dict[str, Any]) -> list[str]:
     for turn in document["turns"]:
         lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {effect(turn)}.")
         if turn["better"]:
-            lines.append(f"  Better: {' '.join(turn['better'])}")
+            lines.append(f"  {better(turn)}: {' '.join(turn['better'])}")
         if turn["line"]:
             lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
     if not document["turns"]:

@@ -3,7 +3,7 @@
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import DrawnChart, value_line
-from noughts_server.records.explaining import JudgedGame, effect, explained, found_wins, sentences
+from noughts_server.records.explaining import JudgedGame, better, effect, explained, found_wins, sentences
 from noughts_server.records.server_games import judged_game
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.web.documents import Document, document
@@ -49,7 +49,7 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
         "sentences": sentences({**explanation, "turns": []}) if not explanation["turns"] else [],
         "sides": [(record.first, document(answer.first)), (record.second, document(answer.second))],
         "mistakes": [
-            {**document(mistake), "effect": effect(turn), "bot": turn["bot"], "side": turn["side"]}
+            {**document(mistake), "effect": effect(turn), "bot": turn["bot"], "better_called": better(turn)}
             for mistake, turn in zip(answer.mistakes, explanation["turns"], strict=True)
         ],
         "found": [(ply, (record.first, record.second)[ply % 2]) for ply in found_wins(judged)],

@@ -103,6 +103,8 @@ def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
         page.goto("/tournaments/large/games/2")
         expect(page.locator(".mistakes li").first).to_be_visible()
         mistakes = page.locator(".mistakes li").count()
+        focusable = page.locator(".mistakes li").first.locator("[tabindex]").filter(has=page.locator(".variation"))
+        expect(focusable).to_have_count(1)
         expect(page.locator("#moves a").filter(has_text="?")).to_have_count(mistakes)
         better = page.locator(".mistakes .variation").first
         ply = int(better.get_attribute("data-line") or "")
@@ -111,3 +113,39 @@ def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
         expect(page.locator("#board .played > *")).to_have_count(ply + 1)
         page.locator("h1").hover()
         expect(page.locator("#board .expected")).to_have_count(0)
+
+
+ANSWER = (
+    '<section id="analysis" data-state="{}"><h2>Analysis</h2><p>It waits. <a href="#reload">Reload</a></p></section>'
+)
+
+
+def test_waiting_keeps_the_focus_and_is_told_to_screen_readers_once(site: Site) -> None:
+    with chromium() as browser, page_in(browser, site.address) as page:
+        states = ["pending"] * 5
+        page.route("**/analysis", lambda route: route.fulfill(body=ANSWER.format(states.pop() if states else "done")))
+        page.clock.install()
+        page.goto("/tournaments/cup/games/5")
+        status = page.locator("#analysis-status")
+        expect(status).to_have_text("It waits. Reload")
+        page.locator("#analysis a").focus()
+        while states:
+            expect(page.locator("#analysis a")).to_be_focused()
+            page.clock.run_for(1_000)
+        expect(status).to_have_text("The analysis is ready.")
+        expect(page.locator("#analysis")).to_be_focused()
+
+
+def test_page_says_that_it_no_longer_waits(site: Site) -> None:
+    with chromium() as browser, page_in(browser, site.address) as page:
+        page.route("**/analysis", lambda route: route.fulfill(body=ANSWER.format("pending")))
+        page.clock.install()
+        page.goto("/tournaments/cup/games/5")
+        expect(page.locator("#analysis")).to_have_attribute("data-state", "pending")
+        note = page.locator("#analysis p")
+        for _ in range(100):
+            if "no longer waits" in (note.text_content() or ""):
+                break
+            page.clock.run_for(30_000)
+        expect(note).to_contain_text("this page no longer waits")
+        expect(page.locator("#analysis a")).to_be_visible()

@@ -15,7 +15,7 @@ export function marks() {
 // Requests the analysis of the game until there is one, and then calls `show`. Requests stop while the page is hidden.
 export async function analyse(name, show) {
   let wait = FIRST_WAIT;
-  for (let asked = 0; asked < MOST_REQUESTS && UNFINISHED.includes(place()?.dataset.state); asked++) {
+  for (let asked = 0; asked < MOST_REQUESTS && isUnfinished(); asked++) {
     if (asked) await new Promise((resolve) => setTimeout(resolve, wait));
     if (asked) wait = Math.min(LONGEST_WAIT, GROWTH * wait);
     await visible();
@@ -23,9 +23,38 @@ export async function analyse(name, show) {
     if (!answer?.ok) continue;
     const text = await answer.text();
     const section = new DOMParser().parseFromString(text, "text/html").getElementById("analysis");
-    if (section && place()) place().replaceWith(section);
+    if (section) replace(section);
   }
+  if (isUnfinished()) stopWaiting();
   show();
+}
+
+function isUnfinished() {
+  return UNFINISHED.includes(place()?.dataset.state);
+}
+
+// Shows another state of the analysis. The section keeps the focus if it had it.
+function replace(section) {
+  const old = place();
+  if (!old || old.dataset.state === section.dataset.state) return;
+  const isFocused = old.contains(document.activeElement);
+  old.replaceWith(section);
+  section.tabIndex = -1;
+  if (isFocused) section.focus();
+  say(section.dataset.state === "done" ? "The analysis is ready." : section.querySelector("p").textContent);
+}
+
+function stopWaiting() {
+  const note = place().querySelector("p");
+  const words = "The analysis takes long, and this page no longer waits for it. ";
+  if (place().dataset.state !== "none") note.firstChild.textContent = words;
+  say(words);
+}
+
+// Has screen readers read the words.
+function say(words) {
+  const status = document.getElementById("analysis-status");
+  if (status) status.textContent = words;
 }
 
 function visible() {

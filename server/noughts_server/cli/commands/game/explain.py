@@ -46,8 +46,8 @@ def explain(
     """Report the moves that turned a game: those that made its value worse for the mover, in order.
 
     The value is who wins if both sides play best, as `noughts solve` finds it: exact if few cells are free, a forced
-    win that `threats` proves otherwise. Better moves keep the value. If no solver knows any position, the command says
-    so.
+    win that `threats` proves otherwise. Better moves keep the value; where it is unknown, they are only not known to
+    lose. If no solver knows any position, the command says so.
     """
     if Path(name).exists():
         require_moves(name)
