@@ -1,8 +1,8 @@
 """A disk of its own for each child: its scratch folder is a file system in memory whose size the kernel limits.
 
-A child can therefore fill only its own disk, also with deleted files that it still holds open or in memory. The disk
-vanishes with the child. The mounts are in a mount namespace that only the zygote and its children see. Root needs
-the capability to mount; an ordinary user gets it in a user namespace, if the machine allows these.
+A child can therefore fill only its own disk. Deleted files that it still holds open, or has mapped into its memory,
+count too. The disk vanishes with the child. The mounts are in a mount namespace that only the zygote and its children
+see. Root needs the capability to mount; an ordinary user gets it in a user namespace, if the machine allows these.
 """
 
 import os
@@ -12,8 +12,10 @@ from pathlib import Path
 from noughts_referee.children import kernel
 from noughts_referee.children.sandbox import Limits
 
-_HEADROOM = 16
-"""A disk is this fraction larger than its limit, so that `watch` can tell why a child that filled it must end."""
+_HEADROOM_DIVISOR = 16
+"""A disk is larger than its limit by the limit divided by this, so that `watch` can tell why a child must end."""
+_MORE_FILES = 16
+"""Files by which a disk exceeds that, so that a small limit has room, too."""
 _CANNOT, _CAN = 1, 0
 
 
@@ -22,9 +24,9 @@ class ScratchDisks:
 
     def __init__(self, limits: Limits, *, in_user_namespace: bool) -> None:
         self.in_user_namespace = in_user_namespace
-        """Whether this process has a user namespace for them, in which Linux counts only its own tasks."""
-        size = limits.scratch_bytes + limits.scratch_bytes // _HEADROOM
-        files = limits.scratch_files + limits.scratch_files // _HEADROOM + _HEADROOM
+        """Whether this process is in a user namespace of its own, whose tasks Linux then counts apart from others."""
+        size = limits.scratch_bytes + limits.scratch_bytes // _HEADROOM_DIVISOR
+        files = limits.scratch_files + limits.scratch_files // _HEADROOM_DIVISOR + _MORE_FILES
         self._options = f"size={size},nr_inodes={files},mode=0700"
         self._mounted: set[str] = set()
 

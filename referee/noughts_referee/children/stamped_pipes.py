@@ -31,6 +31,7 @@ def stamped_pipe() -> tuple[int, int]:
 def _fifo(path: str) -> tuple[int, int]:
     os.mkfifo(path, 0o600)
     try:
+        # Without O_NONBLOCK, opening would wait for a writer.
         reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             writing = os.open(path, os.O_WRONLY | os.O_CLOEXEC)

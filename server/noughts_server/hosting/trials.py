@@ -41,7 +41,7 @@ _DEFAULT_VARIANT = "tictactoe"
 
 
 class Trials:
-    """The trials of a server. An owner has one at a time and is charged for it, so owners take turns."""
+    """The trials of a server. An owner has one at a time, and pays for its processor time."""
 
     def __init__(
         self,
@@ -58,15 +58,17 @@ class Trials:
         self._launcher = launcher
         self._packages = packages
         self._folder = folder
-        self._time = processor_time
-        self._times = ChildSettings()
+        self._processor_time = processor_time
+        self._child_settings = ChildSettings()
         self._turns = asyncio.Semaphore(_TRIALS_AT_ONCE)
         self._of_owner: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._attempts: dict[int, deque[float]] = {}
         """The start times of an owner's trials of the last hour."""
 
     async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """Return an owner's upload with all fields set, after a few games in a variant (empty: one of its own).
+        """Return an owner's upload with all fields set, after a trial in a variant (empty: one of its own).
+
+        A program that its bot has submitted before needs no trial.
 
         Raises InvalidArgument for an invalid bot, LimitReached for an owner with too many trials.
         """
@@ -78,7 +80,7 @@ class Trials:
             return upload._replace(
                 entry=newest.entry, variants=variants, declines_challenges=newest.declines_challenges
             )
-        await self._time.save()
+        await self._processor_time.save()  # also reads what the owner has used elsewhere
         self._count_trial(owner)
         launcher = _TrialLauncher(self._launcher)
         async with self._of_owner[owner], self._turns, program_folder(self._folder) as folder:
@@ -94,8 +96,8 @@ class Trials:
                 agent_hint = "Make it start and answer faster. Test it with `check_bot`."
                 raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint, agent_hint) from None
             finally:
-                self._time.charge(owner, launcher.processor_seconds)
-                await self._time.try_to_save()
+                self._processor_time.charge(owner, launcher.processor_seconds)
+                await self._processor_time.try_to_save()
         return upload._replace(
             entry=entry,
             variant=report.variant,
@@ -111,7 +113,7 @@ class Trials:
         while latest and latest[0] <= now - _HOUR_SECONDS:
             latest.popleft()
         limits.check("submissions", "bots that you submit within an hour", len(latest))
-        self._time.check(owner)
+        self._processor_time.check(owner)
         latest.append(now)
 
     async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, progress: list[str]) -> ConformanceReport:
@@ -122,10 +124,15 @@ class Trials:
         hint = "Test it on your own machine: noughts bot check SPEC"
         agent_hint = "Test it with `check_bot`."
         try:
-            own_variant = variant or first_common([await declared_by(spec, launcher, self._times)])
+            own_variant = variant or first_common([await declared_by(spec, launcher, self._child_settings)])
             board = parse_variant(own_variant or _DEFAULT_VARIANT)
             plan = ConformancePlan(
-                board, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: progress.append(what)
+                variant=board,
+                games=_TRIAL_GAMES,
+                seed=1,
+                move_seconds=_MOVE_SECONDS,
+                times=self._child_settings,
+                tell=lambda done, total, what: progress.append(what),
             )
             report = await check(spec, plan, launcher)
         except VariantError as error:
@@ -186,7 +193,10 @@ def _refusal(got: str, expected: str, hint: str, agent_hint: str = "") -> Invali
 
 
 def _without_paths(text: str) -> str:
-    """Return a text for the owner of a bot, without the server's parts of paths."""
+    """Return a text for the owner of a bot, without the server's parts of paths.
+
+    These are the folders of submitted programs and of sandboxes, and those of Python, of which the longest fits best.
+    """
     text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/{FOLDER_PREFIX}\w+(/bot)?|lock-\w+/\d+)/?", "", text)
     for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
         text = re.sub(rf"{re.escape(folder)}(/|(?![\w.-]))", "", text) if folder.startswith("/") else text

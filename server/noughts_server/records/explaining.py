@@ -92,9 +92,9 @@ def explained(game: RecordedGame, judged_game: JudgedGame) -> dict[str, Any]:
 
 
 def found_wins(judged_game: JudgedGame) -> list[int]:
-    """Return the plies at which a player began a forced win that no solver but a search has proven.
+    """Return the plies at which a player began a forced win that a search has proven, and no exact solver.
 
-    A win in one that the other side did not prevent is none.
+    It leaves out a win in one move that the other side did not prevent.
     """
     verdicts, turns = judged_game.verdicts, {turn.ply for turn in judged_game.turns}
     won = [ply for ply, verdict in sorted(verdicts.items()) if verdict.result == 1 and not verdict.exact]

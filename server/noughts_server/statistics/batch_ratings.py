@@ -26,9 +26,9 @@ class BatchRatings(RatingTable):
     _places: Mapping[str, int]
 
     def los_matrix(self) -> Iterator[list[float | None]]:
-        """Yield, for each of `players`, the likelihoods, 0 to 1, that it is stronger than each of them.
+        """Yield a row for each of `players`: the likelihoods, 0 to 1, that it is stronger than each player.
 
-        None if they cannot be compared.
+        A likelihood is None if the two cannot be compared.
         """
         places = [self._places[player.name] for player in self.players]
         for place in places:
@@ -75,7 +75,7 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
         players=tuple(players),
         games=int(total),
         draw_rate=float(games.draws.sum()) / total if total else None,
-        advantage=fitted.advantage + 0.0 if finite else None,
+        advantage=_number(fitted.advantage) if finite else None,
         advantage_error95=_error95(fitted.advantage_variance) if finite else None,
         bound=fitted.bound,
         prior=prior,
@@ -89,7 +89,10 @@ def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
 
 
 def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
-    """Return the players' indexes in table order: by group, rating, and name. With a prior, there is one list."""
+    """Return the players' indexes in table order: by group, rating, share of points, and name.
+
+    With a prior, all players are one group.
+    """
     ratings = fitted.ratings
     names = fitted.games.players
 
@@ -108,7 +111,7 @@ def _opposition(fitted: BatchFit) -> Floats:
     first, second, played = games.first, games.second, games.games
     same_scale = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
     first, second, played = first[same_scale], second[same_scale], played[same_scale]
-    ratings = np.nan_to_num(fitted.ratings)
+    ratings = np.nan_to_num(fitted.ratings)  # a player without a rating has no opponent on the same scale
     games_of_player = _by_player(first, played, number) + _by_player(second, played, number)
     total = _by_player(first, played * ratings[second], number) + _by_player(second, played * ratings[first], number)
     return np.asarray(np.divide(total, games_of_player, out=np.full(number, np.nan), where=games_of_player > 0))

@@ -17,7 +17,6 @@ from tests.support.model_endpoint import ModelEndpoint, Reply, Request, cell, fr
 
 PRICES = Fraction("2.5"), Fraction("0.7")
 """The price of a million tokens, in the specs below."""
-RETHINKS = 2
 
 
 class RecordingModels:

@@ -47,7 +47,10 @@ def pace_of(settings: TournamentSettings) -> Pace:
 
 
 def entry_counts(settings: TournamentSettings, minimum: int, maximum: int) -> list[int]:
-    """Return numbers of entries: both limits, and the powers of two from 4 to 64 between them. Raises UsageProblem."""
+    """Return numbers of entries: both limits, and the powers of two from 4 to 64 between them.
+
+    The format lowers the maximum, and leaves out numbers that it cannot pair. Raises UsageProblem.
+    """
     if minimum > maximum:
         raise UsageProblem(f"--min-entries {minimum}: expected at most --max-entries, which is {maximum}")
     maximum = min(maximum, settings.schedule.most_entries)

@@ -53,7 +53,7 @@ class BotStatistics:
     """The scores by name of the opponent."""
     total: ScoreBySide
     games: int = 0
-    """The number of newest games from which the other fields come."""
+    """The number of newest games from which the following fields come; the fields above are of all games."""
     terminations: defaultdict[Termination, Score] = field(default_factory=lambda: defaultdict(Score))
     times_us: list[int] = field(default_factory=list)
     """Times of the moves that the bot chose itself."""

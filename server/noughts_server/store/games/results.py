@@ -173,7 +173,7 @@ def _commit_tournament(
     kind = format_of(row.schedule)
     if kind.base is not None:
         match = state.matches[row.id] = state.matches.get(row.id) or stored_match(connection, row)
-        match.take(connection, row, fresh, referee)
+        match.count_games(connection, row, fresh, referee)
         total = match.store(connection, total)
         if match.games.over:
             counted = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}

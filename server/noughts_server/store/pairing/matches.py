@@ -52,12 +52,17 @@ class StoredMatch:
         self._endings: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
         self._openings: defaultdict[bytes, list[int]] = defaultdict(lambda: [0] * 4)
         self._frequent: list[bytes] = []
-        self._counted = 0
+        self._counted_slots = 0
         # By slot: the termination, the opening and the index of the result.
         self._waiting: dict[int, tuple[int, bytes, int]] = {}
 
-    def take(self, connection: Connection, row: Row[Any], fresh: Mapping[int, FinishedGame], referee: str = "") -> None:
-        """Count the games of a transaction that began with this row; `referee` is the node that stores them, if any."""
+    def count_games(
+        self, connection: Connection, row: Row[Any], fresh: Mapping[int, FinishedGame], referee: str = ""
+    ) -> None:
+        """Count the games of a transaction; `referee` is the node that stores them, if any.
+
+        `row` is the row of the tournament before the transaction, and `fresh` has the games that it stores.
+        """
         if self._games_done != row.games_done:
             missing = _GAMES.where(games.c.tournament_id == self._id, games.c.ordinal > self.games.known)
             self._add(connection.execute(missing))
@@ -68,7 +73,10 @@ class StoredMatch:
             self._referees[referee] += len(fresh)
 
     def store(self, connection: Connection, total: int) -> int:
-        """Store the statistics and return the number of slots: after the decision of a test, up to its last game."""
+        """Store the statistics, and return the number of slots.
+
+        After the decision of a test, no slot follows that of its last game.
+        """
         cells = parse_variant(self._variant).cells
         self._advise()
         counts = self._counts() | {
@@ -144,9 +152,9 @@ class StoredMatch:
             self._waiting[game.ordinal] = game.termination, opening_of(game, self._variant), index
         self.games.add(added)
         changed = set(self._frequent)
-        while self._counted < self.games.known:
-            self._counted += 1
-            termination, opening, index = self._waiting.pop(self._counted)
+        while self._counted_slots < self.games.known:
+            self._counted_slots += 1
+            termination, opening, index = self._waiting.pop(self._counted_slots)
             self._endings[termination][index] += 1
             self._openings[opening][index] += 1
             changed.add(opening)
@@ -158,7 +166,7 @@ class StoredCandidates(StoredMatch):
     """Candidates as stored: further pairs are scheduled in the transaction of the games from which they follow."""
 
     def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
-        """The candidate of a pair is the other entry than the base, and pairs begin at odd ordinals."""
+        """Read the scheduled pairs. A pair begins at an odd ordinal, where its candidate is the first entry."""
         of_tournament = entries.c.tournament_id == tournament.id
         entry_count: int = connection.execute(
             select(func.count()).select_from(entries).where(of_tournament)

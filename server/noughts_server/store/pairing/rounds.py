@@ -47,7 +47,7 @@ def pair_next(connection: Connection, tournament_id: int) -> None:
         append_to_ladder(connection, tournament, (), None)
     elif kind.pairs_ahead:
         match = stored_match(connection, tournament)
-        match.take(connection, tournament, {})
+        match.count_games(connection, tournament, {})
         match.store(connection, tournament.games_total)
     else:
         append_batch(connection, tournament, tournament.games_done)

@@ -24,7 +24,7 @@ def suspicious(*, server: ServerOptions, output: OutputOptions) -> None:
     Each row is a reason to look at the games, not a proof. `rating-moved`: the bots of one other owner have moved the
     rating by at least 300 points. `given-up`: at least half of the bot's losses against one owner, and at least 10, are
     resignations or its own faults. `short-losses`: the same for games of less than a third of the usual moves.
-    `conceded`: an organiser's bots lost at least three games because it stopped its tournament while they ran.
+    `conceded`: an organiser's bots lost at least three games because the organiser stopped the tournament during them.
     """
     with server.connected(token_needed=True) as client:
         results = client.call(client.leaderboards.FindSuspiciousResults, pb.FindSuspiciousResultsRequest()).results
