@@ -47,7 +47,7 @@ def score_of(position: Position) -> float:
 
 
 class Scoring(RandomBot):
-    """Plays like `RandomBot`, and gives a score with every other of its moves; so do the other two kinds."""
+    """Plays like `RandomBot`, and gives a score with every other move of a side: at plies 2, 3, 6, 7 and so on."""
 
     def choose(self, position: Position) -> int | Move:  # type: ignore[override]
         cell = position.rng().choice(position.free)
@@ -107,7 +107,7 @@ async def test_each_score_travels_with_its_move_and_changes_no_game(
     games = await games_of(server, kind)
     assert len(listener.recorded) == sum(len(game.moves) for game in games)
     for _, ply, score in listener.recorded:
-        # The draw is the seed's; the ply must be that of the question.
+        # The fraction is a random number of the game; the whole part is the ply of the question.
         assert (score is not None) == bool(ply & 2)
         assert score is None or math.floor(score) == ply
     async with loopback() as quiet:
@@ -151,8 +151,9 @@ async def test_a_score_of_a_refused_row_is_not_kept(server: Loopback) -> None:
 
 
 def test_packed_scores_are_bounded_and_have_six_digits() -> None:
-    packed = pack_scores({0: 0.1, 2: -1e300, 3: 1e300, 4: 123456.4, 9: 1.0}, 6)
-    assert len(packed or b"") == 24
+    plies = 6
+    packed = pack_scores({0: 0.1, 2: -1e300, 3: 1e300, 4: 123456.4, 9: 1.0}, plies)
+    assert len(packed or b"") == 4 * plies
     assert unpack_scores(packed) == {0: 0.1, 2: -3e38, 3: 3e38, 4: 123456.0}
     assert pack_scores({}, 6) is pack_scores(None, 6) is None
     assert unpack_scores(None) == {}
@@ -173,7 +174,7 @@ async def test_a_scored_cell_off_the_board_loses_like_any_other(server: Loopback
 
 
 @pytest.mark.parametrize("move", [Move(0, "much"), Move(0, 10**400), Move(None, 1.0), (0, 1.0)])  # type: ignore[arg-type]
-async def test_a_move_that_is_none_resigns_and_is_logged(
+async def test_an_invalid_move_with_a_score_resigns_and_is_logged(
     server: Loopback, caplog: pytest.LogCaptureFixture, move: object
 ) -> None:
     class Odd(Bot):

@@ -67,7 +67,7 @@ async def test_a_thousand_games_at_once_are_played_in_few_frames(server: Loopbac
     assert server.counts.frames_down < 1_000
 
 
-async def test_the_hello_has_the_bots_name_version_and_capacity(server: Loopback) -> None:
+async def test_the_hello_has_the_bots_name_and_version(server: Loopback) -> None:
     class Modest(RandomBot):
         max_games = 2
 

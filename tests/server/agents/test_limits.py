@@ -46,7 +46,7 @@ def slow_bodies(url: str, address: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def proxied_url(server: ServerUnderTest) -> Iterator[str]:
-    """The URL of tools that believe a proxy on this machine which addresses its clients have."""
+    """The URL of tools that take the addresses of clients from a proxy on this machine."""
     with tools_over_http(server.address, (PROXY,)) as url:
         yield url
 
@@ -59,6 +59,7 @@ async def test_slow_bodies_of_one_address_do_not_stop_another(proxied_url: str) 
 
 
 LONG_BODY = {**CALL, "params": {"_meta": {"note": "x" * SMALL_BODY}}}
+# A body of many values costs far more memory than its bytes: its limit is lower, whatever the token.
 MANY_VALUES = {**CALL, "params": {"_meta": {"notes": [{}] * SMALL_BODY}}}
 
 
@@ -71,7 +72,7 @@ MANY_VALUES = {**CALL, "params": {"_meta": {"notes": [{}] * SMALL_BODY}}}
         (("submit",), MANY_VALUES, 413),
     ],
 )
-async def test_long_body_needs_a_token_that_can_submit(
+async def test_long_body_needs_texts_and_a_token_that_can_submit(
     server: ServerUnderTest, url: str, scopes: tuple[str, ...], body: object, status: int
 ) -> None:
     token = {"authorization": f"Bearer {server.token('ada', *scopes)}"} if scopes else {}

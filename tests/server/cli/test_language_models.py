@@ -168,7 +168,8 @@ def test_waits_for_the_endpoint_lose_no_game_with_a_time_limit(noughts: Any) -> 
 
 @pytest.mark.long
 def test_the_wait_is_added_to_the_time_margin(noughts: Any) -> None:
-    # The first request fails after 7 s, and the model waits up to 1 s: without --margin the move would be late.
+    # The first request gets no answer within its timeout of 7 s, then the model waits up to 1 s and asks again: without
+    # --margin the move would be late.
     first_replies = iter([Reply("late", seconds=9)])
     with model_endpoint(m=lambda request: next(first_replies, None) or cell(free_cells(request)[0])) as endpoint:
         spec = f"'llm{{model=m,url={endpoint.url},timeout=7,wait=1}}:'"

@@ -38,6 +38,10 @@ async def test_fields_that_are_left_out_have_the_defaults_of_the_protocol(client
     created = await client.create(token)
     assert (created.variant, created.games_per_pair, created.concurrency) == ("tictactoe", 2, 1024)
     assert (created.schedule, created.rated) == (tournaments_pb2.SCHEDULE_ROUND_ROBIN, True)
+
+
+async def test_a_tournament_can_have_the_smallest_and_the_largest_seed(client: Client) -> None:
+    token = await client.token()
     zero = await client.create(token, "zero", seed=0, rated=False)
     assert (zero.seed_hash, zero.rated, zero.rating_list) == (commitment(0), False, "")
     assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed_hash == commitment((1 << 64) - 1)

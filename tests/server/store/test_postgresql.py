@@ -60,7 +60,7 @@ async def test_a_missing_database_is_an_error_that_says_how_to_create_it(tmp_pat
     assert (refused.value.hint or "").startswith("Create it: createdb -O postgres ")
 
 
-async def test_user_who_does_not_own_the_database_learns_how_to(tmp_path: Path) -> None:
+async def test_user_who_does_not_own_the_database_learns_how_to_own_it(tmp_path: Path) -> None:
     make_database(tmp_path / "theirs", empty=True)
     change(tmp_path / "theirs", "CREATE ROLE guest LOGIN")
     url = url_of(tmp_path / "theirs").replace("postgres@", "guest@")
@@ -138,6 +138,7 @@ async def test_writers_of_several_processes_wait_for_each_other(arena: Arena) ->
         create_owner(connection, "ada")
         with pytest.raises(DatabaseBusy) as refused:
             # The second store fails because the transaction of the first one has locked the database.
+            # It would wait for seconds: `translate` turns the driver's error into that of the store at once.
             raise other._dialect.translate(_error_of_second_writer(other)) or AssertionError
         assert refused.value.problem == "another session has locked it"
         assert "pg_terminate_backend" in refused.value.remedy
