@@ -16,6 +16,7 @@ from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.rendering import Rendering
+from noughts_server.web.signin import is_from_another_site
 from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import TRANSPORT, address_of
@@ -43,6 +44,8 @@ def _handler(
 ) -> Callable[[Request], Awaitable[Response]]:
     async def read(request: Request) -> Response:
         call_request = request_for(route, request.path_params, request.query_params.multi_items())
+        if route.without_work and is_from_another_site(request):
+            setattr(call_request, route.without_work, True)
         kind = _kind(request, bool(route.rows))
         async with upstream.one_place(route.path):
             response = await upstream.call(route.method(upstream), call_request)

@@ -37,6 +37,9 @@ class ApiRoute(Generic[Request, Response]):
     within: str = ""
     """The field of the response that the API returns; empty for the complete response."""
 
+    without_work: str = ""
+    """The field of the request that is set for pages of other sites, so that they start no work of the server."""
+
     @property
     def returned_message(self) -> Descriptor:
         """The descriptor of the returned message."""
@@ -152,6 +155,7 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         summary="The values of a game's positions, its mistakes and the accuracy of both sides.",
         names={"name": "tournaments/{tournament}/games/{number}"},
         rows="mistakes",
+        without_work="stored_only",
     ),
     TESTS,
     ApiRoute(

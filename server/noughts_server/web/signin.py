@@ -24,7 +24,7 @@ _PREFIX = "nou_"
 _LONGEST_TOKEN = 200
 _LARGEST_FORM = 65_536
 _MOST_FIELDS = 200
-OWN_SITE = ("same-origin", "none")
+_OWN_SITE = ("same-origin", "none")
 """`sec-fetch-site` of requests from pages of this website, and of addresses that the visitor entered."""
 
 
@@ -133,12 +133,17 @@ def _check_secret(request: Request, form: dict[str, str]) -> None:
             raise Failure(403, "This form is out of date.", "Reload the page, and send the form again.")
 
 
+def is_from_another_site(request: Request) -> bool:
+    """Return whether a page of another site has the visitor's browser send this. Programs send no such header."""
+    return request.headers.get("sec-fetch-site", "none") not in _OWN_SITE
+
+
 def _check_origin(request: Request) -> None:
     """Raise Failure for a form from another site. Old browsers send no `sec-fetch-site`, programs neither header."""
     site = request.headers.get("sec-fetch-site", "")
     origin = request.headers.get("origin", "")
     if site:
-        is_own = site in OWN_SITE
+        is_own = site in _OWN_SITE
     else:
         is_own = not origin or origin.partition("://")[2] == request.headers.get("host")
     if not is_own:

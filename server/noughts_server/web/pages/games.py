@@ -11,7 +11,7 @@ from noughts_server.web.forms import LARGEST_NUMBER, whole_number
 from noughts_server.web.game_analysis import analysis_of
 from noughts_server.web.known_game import known_game, tournaments_of
 from noughts_server.web.pages.website import Website
-from noughts_server.web.signin import OWN_SITE, visitor_of
+from noughts_server.web.signin import is_from_another_site, visitor_of
 from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
@@ -24,7 +24,7 @@ _A_DAY = "public, max-age=86400"
 
 async def game_page(website: Website, request: Request) -> Response:
     values = await _game_with_players(website, request)
-    start = request.query_params.get("analysis") == "true" and _may_start(request)
+    start = request.query_params.get("analysis") == "true" and not is_from_another_site(request)
     analysis = await analysis_of(website.upstream, values["game"], start=start)
     return await website.views.page(request, "games/game.html.jinja", **values, analysis=analysis)
 
@@ -35,18 +35,13 @@ async def game_analysis(website: Website, request: Request) -> Response:
     Raises Failure.
     """
     values = await _game_of(website, request)
-    analysis = await analysis_of(website.upstream, values["game"], start=_may_start(request))
+    analysis = await analysis_of(website.upstream, values["game"], start=not is_from_another_site(request))
     if analysis is None:
         raise Failure(404, "There is no analysis: the game is not over, or this website cannot draw its board.")
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
     return await website.views.page(
         request, "games/analysis.html.jinja", headers=headers, game=values["game"], analysis=analysis
     )
-
-
-def _may_start(request: Request) -> bool:
-    """Return whether a request can start an analysis: no page of another site can have its visitors' browsers do so."""
-    return request.headers.get("sec-fetch-site", "none") in OWN_SITE
 
 
 async def embedded_game(website: Website, request: Request) -> Response:
