@@ -92,6 +92,10 @@ async function ask() {
 
 function replace(fresh) {
   showTimes(fresh);
-  for (const id of ["featured", "running-part"]) by(id).replaceWith(fresh.getElementById(id));
+  by("running-part").replaceWith(fresh.getElementById("running-part"));
+  const featured = fresh.getElementById("featured");
+  // The page can be older than the events: the same game must not go back to an earlier state.
+  if (featured.dataset.live && featured.dataset.live === by("featured").dataset.live) return;
+  by("featured").replaceWith(featured);
   game = board = null;
 }

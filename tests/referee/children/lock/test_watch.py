@@ -29,6 +29,12 @@ def disk() -> None:
     """A machine on which each child gets a disk of its own."""
     if os.geteuid():
         pytest.skip(f"{NOT_TRIED}disks of children; they need root here")
+    try:
+        subprocess.run(["unshare", "--mount", "true"], check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip(f"{NOT_TRIED}disks of children; no unshare here")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"{NOT_TRIED}disks of children; mount: {error.stderr.strip()}")
 
 
 @pytest.fixture(params=["a disk of its own", "a folder"])
