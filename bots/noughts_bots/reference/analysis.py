@@ -12,7 +12,7 @@ from noughts_referee.rules import Position, Variant, base_name, covers, parse_va
 _MOST_FOURS = 3
 """Moves one after the other that the other side must answer at once, in the proof that a move loses."""
 _MOST_QUESTIONS = 4_000
-"""Positions that `threats` is asked about for all proofs of a game that a side is lost."""
+"""The most positions of a game that `threats` judges to prove that a side is lost."""
 
 
 class Turn(NamedTuple):
@@ -112,7 +112,7 @@ class Analyst:
         Up to `fours` moves that the other side must answer at once are followed, because `threats` stops at them.
 
         Args:
-            questions: limits the positions that `threats` is asked about.
+            questions: limits the positions that `threats` judges.
         """
         after = position.copy()
         after.play(cell)

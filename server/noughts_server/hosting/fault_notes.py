@@ -82,6 +82,7 @@ class FaultNotes:
         """
         losses, self._lost_with_process = self._lost_with_process, []
         outlived, self._outlived = self._outlived, []
+        counts = self._counts.copy()  # a later call counts these games again
         try:
             versions = await self._store.read(partial(losing_versions, games=outlived)) if outlived else []
             notes = self._notes_on(zip(outlived, versions, strict=True), stderr_of)
@@ -91,6 +92,7 @@ class FaultNotes:
                 loss.attempts += 1
             self._lost_with_process += [loss for loss in losses if loss.attempts < _MOST_ATTEMPTS]
         except NoughtsError:
+            self._counts = counts
             self._lost_with_process += losses
             self._outlived += outlived
 

@@ -4,7 +4,6 @@ It has the lowest priority, so that proofs do not delay games that do not wait f
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,6 +11,7 @@ from functools import lru_cache
 from noughts_bots.reference.analysis import Analyst
 from noughts_proto.interpreter import environment, python
 from noughts_referee.rules import Position, Variant, parse_variant
+from noughts_server.runtime.judging_process import take_lowest_priority
 
 COMMAND = python("-m", "noughts_server.runtime.proof_process")
 ENVIRONMENT = environment()
@@ -21,7 +21,6 @@ _LINES = 128
 """With more lines, each position of the search takes longer, so it gets fewer. A 30x30 board has about 2,900."""
 NODES = 400
 """The positions that `threats` visits for a position, if the exact search proves nothing: about 20 ms on 15x15."""
-_LOWEST_PRIORITY = 19
 _MOST_VARIANTS = 8
 
 
@@ -54,8 +53,7 @@ def _analyst(variant: Variant) -> Analyst:
 
 
 def main() -> None:
-    if hasattr(os, "nice"):
-        os.nice(_LOWEST_PRIORITY)
+    take_lowest_priority()
     for line in sys.stdin.buffer:
         name, moves = json.loads(line)
         sys.stdout.write(json.dumps(proven_value(parse_variant(name), moves)) + "\n")

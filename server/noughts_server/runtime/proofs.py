@@ -45,7 +45,7 @@ class Proofs:
         """Games and plies that wait for the value of a position."""
         self._open: dict[int, deque[_Question]] = {}
         """The positions to prove by tournament. Tournaments take turns, so that none waits for a large one."""
-        self._asked: deque[_Position] = deque()
+        self._sent: deque[_Position] = deque()
         """The positions that the process has, in the order of its answers."""
         self._wake = asyncio.Event()
         self._process: Process | None = None
@@ -57,7 +57,7 @@ class Proofs:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._open or self._asked:
+                while self._open or self._sent:
                     await self._conclude_next()
         finally:
             await self._end_process()
@@ -80,20 +80,20 @@ class Proofs:
             self._referee.conclude(known)
 
     async def _conclude_next(self) -> None:
-        """Conclude the games of the next position that is proven. After a failure all asked ones count as not proven.
+        """Conclude the games of the next position that is proven. After a failure, no position that was sent is proven.
 
-        No game waits for the positions asked after its own.
+        No game waits for positions that were sent after its own.
         """
         try:
             await self._ask()
             value = await self._answer()
         except (TimeoutError, ValueError, OSError) as error:
             await self._end_process()
-            logger.error("proofs_failed", positions=len(self._asked), reason=f"{type(error).__name__}: {error}")
-            concluded, self._asked = [*self._asked], deque()
+            logger.error("proofs_failed", positions=len(self._sent), reason=f"{type(error).__name__}: {error}")
+            concluded, self._sent = [*self._sent], deque()
             value = None
         else:
-            concluded = [self._asked.popleft()]
+            concluded = [self._sent.popleft()]
             if len(self._known) > _MOST_KNOWN:
                 self._known.clear()
             self._known[concluded[0]] = value
@@ -106,13 +106,13 @@ class Proofs:
         Raises OSError.
         """
         questions = []
-        while self._open and len(self._asked) < _AT_ONCE:
+        while self._open and len(self._sent) < _AT_ONCE:
             tournament = next(iter(self._open))
             open_questions = self._open.pop(tournament)
             position, moves = open_questions.popleft()
             if open_questions:
                 self._open[tournament] = open_questions  # now the last one
-            self._asked.append(position)
+            self._sent.append(position)
             questions.append(question(position[0], moves))
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
@@ -122,7 +122,7 @@ class Proofs:
         self._process.stdin.write(b"".join(questions))
 
     async def _answer(self) -> int | None:
-        """Return the value of the position that was asked first.
+        """Return the value of the first position that was sent.
 
         Raises TimeoutError if the process is silent for too long, and ValueError if it has ended.
         """

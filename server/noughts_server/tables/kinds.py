@@ -243,7 +243,7 @@ def _models(tally: Tally, limit: int | None) -> Table:
     ]
     games = len(tally.games_of_models)
     if judged_games < games:
-        notes.append(f"Decisions come from {judged_games:,} of {games:,} games: the others need longer searches.")
+        notes.append(f"Decisions come from {judged_games:,} of {games:,} games: the others were not solved.")
     if not rows_of_models:
         notes = ["No comment in these games is the record of a language model."]
     columns = (

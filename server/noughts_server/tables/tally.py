@@ -1,4 +1,7 @@
-"""The counts from which all tables are made, added game by game. Of the game itself, only a hash is kept."""
+"""The counts from which all tables are made, added game by game.
+
+Of a game itself only a hash is kept, and its moves if a language model played.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable

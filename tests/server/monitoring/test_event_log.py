@@ -56,7 +56,7 @@ async def test_a_bot_that_leaves_is_reported_in_few_lines(tmp_path: Path) -> Non
     with all_levels_logged(), structlog.testing.capture_logs() as lines:
         async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
             token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
-            # Each bot moves first, and so is asked, in half of the games.
+            # Each bot moves first in half of the games, and gets questions only in these.
             bots = {name: SilentBot(GAMES // 2) for name in ("left", "right")}
             events: asyncio.Queue[SessionEvent] = asyncio.Queue()
             playing = {
