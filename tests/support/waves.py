@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
 
 
 @dataclass
 class Chance:
-    """Random results of encounters, and random withdrawals."""
+    """Random results of pairings, and random withdrawals."""
 
     seed: int
     draws: float = 0.2
@@ -21,15 +21,15 @@ class Chance:
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
 
-    def played(self, number: int, encounter: Encounter, games: int) -> PlayedEncounter:
-        """Return a random result of an encounter in the round of this number, in which better seeds win more often."""
+    def played(self, number: int, pairing: Pairing, games: int) -> PlayedPairing:
+        """Return a random result of a pairing in the round of this number, in which better seeds win more often."""
         points = 0.0
         for _ in range(games):
             if self._random.random() < self.draws:
                 points += 0.5
             else:
-                points += self._random.random() < 1 / (1 + 1.1 ** (encounter.first - encounter.second))
-        return PlayedEncounter(number, *encounter, points, games - points, games)
+                points += self._random.random() < 1 / (1 + 1.1 ** (pairing.first - pairing.second))
+        return PlayedPairing(number, *pairing, points, games - points, games)
 
     def withdrawn_entries(self, entries: int) -> frozenset[int]:
         """Return the entry that is withdrawn after this wave, if any."""
@@ -48,8 +48,8 @@ def waves_of(
         yield field_now, wave
         if wave is None:
             return
-        assert wave.encounters or wave.byes, "a wave without encounters and byes would be repeated without end"
-        played = [chance.played(wave.round, encounter, wave.games) for encounter in wave.encounters]
+        assert wave.pairings or wave.byes, "a wave without pairings and byes would be repeated without end"
+        played = [chance.played(wave.round, pairing, wave.games) for pairing in wave.pairings]
         byes = [(wave.round, entry) for entry in wave.byes]
         field_now = replace(
             field_now,

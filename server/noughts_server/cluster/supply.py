@@ -197,7 +197,7 @@ class SharedUnits:
             self._unit_of.update(dict.fromkeys(ordinals, claim.number))
         for claim in claims:
             unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-            async for part in opened_units.parts(unit, claim.encounters):
+            async for part in opened_units.parts(unit, claim.game_pairs):
                 yield part
 
 

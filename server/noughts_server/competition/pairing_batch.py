@@ -1,6 +1,6 @@
 """Arguments and results of formats whose pairings depend on results.
 
-Such a format pairs wave by wave: a wave is a set of encounters that can be played at the same time. The next wave
+Such a format pairs wave by wave: a wave is a set of pairings that can be played at the same time. The next wave
 follows from the stored results of all earlier ones.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Encounter(NamedTuple):
+class Pairing(NamedTuple):
     """Two entries, numbered from 0, that play an even number of games with alternating sides."""
 
     first: int
@@ -17,8 +17,8 @@ class Encounter(NamedTuple):
     second: int
 
 
-class PlayedEncounter(NamedTuple):
-    """An encounter that is over, with its result."""
+class PlayedPairing(NamedTuple):
+    """A pairing that is over, with its result."""
 
     round: int
     first: int
@@ -33,13 +33,13 @@ class PlayedEncounter(NamedTuple):
 
 
 class PairingBatch(NamedTuple):
-    """A wave of encounters."""
+    """A wave of pairings."""
 
     round: int
     """The number of the round, from 1. Extra pairs of a knockout are another wave of the same round."""
-    encounters: tuple[Encounter, ...]
+    pairings: tuple[Pairing, ...]
     games: int
-    """The number of games of each encounter."""
+    """The number of games of each pairing."""
     byes: tuple[int, ...] = ()
     """Entries with a bye, which counts as a win. Only the first wave of a round has byes."""
 
@@ -52,14 +52,14 @@ class Field:
     """The number of entries. They are numbered from 0 in the order of their seeds."""
     withdrawn: Mapping[int, int] = field(default_factory=dict)
     """The times of withdrawals by entry."""
-    played: Sequence[PlayedEncounter] = ()
-    """All encounters so far in the order of pairing. All of them are over."""
+    played: Sequence[PlayedPairing] = ()
+    """All pairings so far in the order of pairing. All of them are over."""
     byes: Sequence[tuple[int, int]] = ()
     """All byes so far as (round, entry)."""
     rounds: int = 0
     """The rounds of a Swiss or Danish tournament; 0 means the usual number."""
     games: int = 2
-    """The number of games of an encounter; even."""
+    """The number of games of a pairing; even."""
     seed: int = 0
     """The tournament's seed, unsigned 64 bits."""
     stop_when_decided: bool = False

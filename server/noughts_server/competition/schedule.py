@@ -23,8 +23,8 @@ class Schedule(Protocol):
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         """Yield the slots with these ordinals, in their order."""
 
-    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        """Yield the number, from 0, of each slot's encounter: two games on one opening, with sides swapped."""
+    def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:
+        """Yield the number, from 0, of each slot's pair of games: two games on one opening, with sides swapped."""
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """Yield the ordinals below `before` of the slots of this entry, in descending order."""

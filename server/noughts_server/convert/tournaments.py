@@ -107,7 +107,7 @@ def crosstable_message(table: CrosstablePage) -> pb.GetCrosstableResponse:
         cells=map(_cell_message, table.cells),
         next_page_token=table.next_page_token,
         matches=map(match_message, table.matches),
-        encounters=map(match_message, table.encounters),
+        encounters=map(match_message, table.pairings),
     )
 
 

@@ -163,7 +163,7 @@ class RunAtServer:
             interrupted=not finished,
             standings=table,
             pairs=tuple(crosstable.cells),
-            matches=(*crosstable.matches, *crosstable.encounters),
+            matches=(*crosstable.matches, *crosstable.pairings),
             terminations=ends,
             faults=self.children.faults.all_faults,
             fatal=self._fatal,

@@ -1,4 +1,4 @@
-"""Choose the opening of an encounter, which depends only on the tournament's seed and the encounter's number."""
+"""Choose the opening of a pair of games, which depends only on the tournament's seed and the pair's number."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -9,7 +9,7 @@ from noughts_server.openings.legality import OpeningError, check_opening, is_leg
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
 
 # Purposes of seeds: they separate the random numbers of openings from those of games, and from each other.
-_ENCOUNTERS = 0x6A09E667F3BCC909
+_GAME_PAIRS = 0x6A09E667F3BCC909
 _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
 _TRIES, _SEARCHES = 500, 200
@@ -18,22 +18,22 @@ OpeningChoice = tuple[int, ...]
 """The cells in playing order."""
 
 
-def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) -> OpeningChoice:
-    """Return the opening of a tournament's encounter with this number, from 0; empty without openings.
+def opening_of(openings: Openings, variant: Variant, seed: int, game_pair: int) -> OpeningChoice:
+    """Return the opening of a tournament's pair of games with this number, from 0; empty without openings.
 
     `seed` is the tournament's. Balanced openings take some tenths of a second, others almost no time. Raises
     OpeningError if the variant has no such opening.
     """
     if not openings:
         return ()
-    encounter_seed = game_seed(purpose_seed(seed, _ENCOUNTERS), encounter)
+    pair_seed = game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair)
     if openings.kind is OpeningsKind.LIST:
-        opening = _from_list(openings, seed, encounter)
+        opening = _from_list(openings, seed, game_pair)
     else:
-        opening, _ = _random_opening(openings, variant, seed, encounter)
+        opening, _ = _random_opening(openings, variant, seed, game_pair)
     if openings.symmetries:
         images = symmetries(variant)
-        image = Draws(encounter_seed, _SYMMETRY_PLY).choice(images)
+        image = Draws(pair_seed, _SYMMETRY_PLY).choice(images)
         image_of_opening = tuple(image[cell] for cell in opening)
         # A plugin's variant can forbid the image of an opening.
         opening = image_of_opening if is_legal(variant, image_of_opening) else opening
@@ -69,7 +69,7 @@ def check_openings(openings: Openings, variant: Variant) -> None:
         )
 
 
-def _random_opening(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
+def _random_opening(openings: Openings, variant: Variant, seed: int, game_pair: int) -> tuple[OpeningChoice, bool]:
     """Return the first random opening that is balanced, or the most balanced one; and whether it is balanced.
 
     An opening of the kind `random` counts as balanced if the side to move cannot win at once. Raises OpeningError if
@@ -87,7 +87,7 @@ def _random_opening(openings: Openings, variant: Variant, seed: int, encounter: 
         unevenness = imbalance
         most_uneven = MOST_LEAD
         tries = _SEARCHES
-    draws = Draws(game_seed(purpose_seed(seed, _ENCOUNTERS), encounter), 0)
+    draws = Draws(game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair), 0)
     best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
         opening = drawn_plies(variant, openings.plies, draws, natural=natural)
@@ -111,9 +111,9 @@ def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:
     return int(any(variant.completes(own | 1 << cell, cell, opponent) for cell in cells))
 
 
-def _from_list(openings: Openings, seed: int, encounter: int) -> OpeningChoice:
+def _from_list(openings: Openings, seed: int, game_pair: int) -> OpeningChoice:
     listed = openings.listed
-    turn, index = divmod(encounter, len(listed))
+    turn, index = divmod(game_pair, len(listed))
     if openings.order is OpeningsOrder.RANDOM:
         index = _shuffled(seed, turn, len(listed))[index]
     return listed[index]

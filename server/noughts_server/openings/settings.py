@@ -25,7 +25,7 @@ class OpeningsKind(StrEnum):
 
 
 class OpeningsOrder(StrEnum):
-    """The order in which encounters get the openings of a list."""
+    """The order in which pairs of games get the openings of a list."""
 
     SEQUENTIAL = "sequential"
     RANDOM = "random"
@@ -33,7 +33,7 @@ class OpeningsOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """The source of a tournament's openings. `choosing` chooses the opening of an encounter."""
+    """The source of a tournament's openings. `choosing` chooses the opening of a pair of games."""
 
     kind: OpeningsKind = OpeningsKind.NONE
     plies: int = 0

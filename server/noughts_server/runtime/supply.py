@@ -223,7 +223,7 @@ class AllUnits:
                 await supply.recorder.wait_for_space()
                 claim = await supply.store.write_patiently(partial(claim_unit, tournament_id=supply.key, number=number))
                 unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-                async for part in opened_units.parts(unit, claim.encounters):
+                async for part in opened_units.parts(unit, claim.game_pairs):
                     yield part
 
         if settings.throughput:

@@ -26,8 +26,8 @@ def test_games_of_schedules_are_those_that_are_played(kind: FixedPairings, entri
 def test_games_and_rounds_of_a_swiss_are_those_that_are_played(entries: int, games: int, seed: int) -> None:
     forecast = SWISS.forecast(TournamentSettings(games_per_pair=games), entries)
     *_, (end, _) = waves_of(SWISS.next_wave, Field(entries, games=games, seed=seed), Chance(seed))
-    assert forecast.least == forecast.most == sum(encounter.games for encounter in end.played)
-    assert forecast.rounds == max(encounter.round for encounter in end.played)
+    assert forecast.least == forecast.most == sum(pairing.games for pairing in end.played)
+    assert forecast.rounds == max(pairing.round for pairing in end.played)
 
 
 @settings(deadline=None)
@@ -44,12 +44,12 @@ def test_games_of_a_knockout_are_in_the_bounds(
     forecast = KNOCKOUT.forecast(TournamentSettings(games_per_pair=games, stop_when_decided=stop_when_decided), entries)
     begin = Field(entries, games=games, stop_when_decided=stop_when_decided)
     *_, (end, _) = waves_of(KNOCKOUT.next_wave, begin, Chance(seed, draws))
-    played = sum(encounter.games for encounter in end.played)
+    played = sum(pairing.games for pairing in end.played)
     assert forecast.least is not None
     assert forecast.most is not None
     assert forecast.least <= played <= forecast.most
     assert forecast.most == played or draws < 1
-    assert forecast.rounds == max(encounter.round for encounter in end.played)
+    assert forecast.rounds == max(pairing.round for pairing in end.played)
 
 
 def test_ladder_has_no_number_of_games() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_server.competition.bracket import BracketRound, Decision
 from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.formats.knockout import EXTRA_PAIRS, bracket, seed_places
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
 from tests.support.waves import Chance, waves_of
 
 ENTRIES = st.integers(2, 70)
@@ -51,7 +51,7 @@ def test_knockout_of_n_entries_has_n_minus_one_decided_matches(field: Field, cha
 def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed: int) -> None:
     end = play_out(field, Chance(seed, withdrawals=0.5))
     tree = bracket(end)
-    assert {frozenset(encounter[1:3]) for encounter in end.played} <= set(matches(tree))
+    assert {frozenset(pairing[1:3]) for pairing in end.played} <= set(matches(tree))
     for before, after in pairwise(tree):
         assert [match.winner for match in before] == [entry for match in after for entry in (match.first, match.second)]
 
@@ -74,9 +74,9 @@ def test_the_two_best_seeds_meet_only_in_the_final(entries: int) -> None:
     field = Field(entries)
     while (wave := KNOCKOUT.next_wave(field)) is not None:
         results = []
-        for first, second in wave.encounters:
+        for first, second in wave.pairings:
             points = 2.0 if first < second else 0.0
-            results.append(PlayedEncounter(wave.round, first, second, points, 2 - points, 2))
+            results.append(PlayedPairing(wave.round, first, second, points, 2 - points, 2))
         field = Field(entries, played=(*field.played, *results))
     tree = bracket(field)
     final = tree[-1][0]
@@ -100,7 +100,7 @@ def test_only_the_best_seeds_have_byes_and_only_in_the_first_round(entries: int)
 
 def test_bracket_of_eight_is_the_usual_one() -> None:
     assert KNOCKOUT.next_wave(Field(8)) == PairingBatch(
-        1, (Encounter(0, 7), Encounter(3, 4), Encounter(2, 5), Encounter(1, 6)), 2
+        1, (Pairing(0, 7), Pairing(3, 4), Pairing(2, 5), Pairing(1, 6)), 2
     )
 
 
@@ -108,16 +108,16 @@ def test_a_drawn_match_continues_by_pairs_and_the_better_seed_wins() -> None:
     field, waves = Field(2, games=4), []
     while (wave := KNOCKOUT.next_wave(field)) is not None:
         waves.append(wave)
-        drawn = PlayedEncounter(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
+        drawn = PlayedPairing(1, *wave.pairings[0], wave.games / 2, wave.games / 2, wave.games)
         field = Field(2, games=4, played=(*field.played, drawn))
     assert [wave.games for wave in waves] == [4, *[2] * EXTRA_PAIRS]
-    assert [wave.encounters[0].first for wave in waves[1:]] == [0, 1, 0, 1]
+    assert [wave.pairings[0].first for wave in waves[1:]] == [0, 1, 0, 1]
     assert bracket(field)[-1][0].winner == 0
     assert bracket(field)[0][0].decision is Decision.SEED
 
 
 def test_extra_pair_that_is_won_decides() -> None:
-    field = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2), PlayedEncounter(1, 1, 0, 1.5, 0.5, 2)])
+    field = Field(2, played=[PlayedPairing(1, 0, 1, 1, 1, 2), PlayedPairing(1, 1, 0, 1.5, 0.5, 2)])
     final = bracket(field)[0][0]
     assert (final.winner, final.decision, final.first_points, final.second_points, final.games) == (
         1,
@@ -130,8 +130,8 @@ def test_extra_pair_that_is_won_decides() -> None:
 
 
 def test_fewer_forfeits_come_before_the_better_seed() -> None:
-    drawn = [PlayedEncounter(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
-    field = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
+    drawn = [PlayedPairing(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
+    field = Field(2, played=[PlayedPairing(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
     final = bracket(field)[0][0]
     assert (final.winner, final.decision) == (1, Decision.FORFEITS)
 
@@ -140,11 +140,11 @@ def test_fewer_forfeits_come_before_the_better_seed() -> None:
 @given(st.sampled_from([4, 6, 10, 20]), SEEDS)
 def test_a_decided_match_has_exactly_the_pairs_it_needs(games: int, seed: int) -> None:
     end = play_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
-    assert {encounter.games for encounter in end.played} == {2}
+    assert {pairing.games for pairing in end.played} == {2}
     lead = [0.0]
-    for encounter in end.played:
-        points = encounter.first_points - encounter.second_points
-        lead.append(lead[-1] + (points if encounter.first == 0 else -points))
+    for pairing in end.played:
+        points = pairing.first_points - pairing.second_points
+        lead.append(lead[-1] + (points if pairing.first == 0 else -points))
     games_left = [games - 2 * pairs for pairs in range(len(lead))]
     *earlier, (last_lead, last_left) = [(abs(one), other) for one, other in zip(lead, games_left, strict=True)]
     assert not any(lead > games_left >= 0 and lead for lead, games_left in earlier)
@@ -152,7 +152,7 @@ def test_a_decided_match_has_exactly_the_pairs_it_needs(games: int, seed: int) -
 
 
 def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
-    won_match, drawn_match = PlayedEncounter(1, 0, 3, 2, 0, 2), PlayedEncounter(1, 2, 1, 2, 2, 4)
+    won_match, drawn_match = PlayedPairing(1, 0, 3, 2, 0, 2), PlayedPairing(1, 2, 1, 2, 2, 4)
     field = Field(4, withdrawn={0: 1, 1: 1}, played=[won_match, drawn_match])
     tree = bracket(field)
     assert [(match.winner, match.decision) for match in tree[0]] == [
@@ -169,7 +169,7 @@ def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
     field = Field(
         4,
         withdrawn={0: 1, 3: 2},
-        played=[PlayedEncounter(1, 1, 2, 2, 0, 2), PlayedEncounter(2, 1, 3, 1, 1, 2)],
+        played=[PlayedPairing(1, 1, 2, 2, 0, 2), PlayedPairing(2, 1, 3, 1, 1, 2)],
     )
     tree = bracket(field)
     assert [match.winner for match in tree[0]] == [3, 1]
@@ -177,7 +177,7 @@ def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
 
 
 def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
-    drawn = [PlayedEncounter(1, 1, 2, 1, 1, 2)]
+    drawn = [PlayedPairing(1, 1, 2, 1, 1, 2)]
     assert bracket(Field(4, withdrawn={0: 1}, played=drawn))[0][0].winner == 3
     assert bracket(Field(4, withdrawn={0: 1, 3: 2}, played=drawn))[0][0].winner == 3
 
@@ -206,12 +206,12 @@ def test_if_all_entries_are_withdrawn_the_best_seed_wins() -> None:
 @given(st.integers(3, 40), SEEDS)
 def test_every_entry_has_one_match_a_round(entries: int, seed: int) -> None:
     for _, wave in waves_of(KNOCKOUT.next_wave, Field(entries), Chance(seed)):
-        playing = Counter(chain(*wave.encounters, wave.byes)) if wave else Counter()
+        playing = Counter(chain(*wave.pairings, wave.byes)) if wave else Counter()
         assert max(playing.values(), default=0) <= 1
 
 
 def test_same_field_gives_the_same_wave() -> None:
-    field = Field(11, played=[PlayedEncounter(1, 4, 11 - 4, 1, 1, 2)])
+    field = Field(11, played=[PlayedPairing(1, 4, 11 - 4, 1, 1, 2)])
     assert KNOCKOUT.next_wave(field) == KNOCKOUT.next_wave(field)
 
 

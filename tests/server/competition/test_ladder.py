@@ -13,24 +13,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noughts_server.competition.formats.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
-from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
+from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 from tests.support.settings import examples
 
-ENCOUNTERS = 5_000
-"""Number of encounters of a simulation, each of two games."""
+PAIRINGS = 5_000
+"""Number of pairings of a simulation, each of two games."""
 
-Duration = Callable[[Random, Encounter], float]
+Duration = Callable[[Random, Pairing], float]
 
 
-def same_duration(chance: Random, pair: Encounter) -> float:
+def same_duration(chance: Random, pair: Pairing) -> float:
     return 1.0
 
 
-def similar_duration(chance: Random, pair: Encounter) -> float:
+def similar_duration(chance: Random, pair: Pairing) -> float:
     return chance.uniform(0.5, 1.5)
 
 
-def exponential_duration(chance: Random, pair: Encounter) -> float:
+def exponential_duration(chance: Random, pair: Pairing) -> float:
     return chance.expovariate(1)
 
 
@@ -40,7 +40,7 @@ class Simulation:
 
     entries: int
     room: int
-    """Largest number of concurrent encounters."""
+    """Largest number of concurrent pairings."""
     duration: Duration
     seed: int = 1
     ladder: Ladder = field(init=False)
@@ -51,12 +51,12 @@ class Simulation:
     balance: Counter[int] = field(default_factory=Counter)
     open: Counter[int] = field(default_factory=Counter)
     last: dict[int, int] = field(default_factory=dict)
-    playing: list[tuple[float, int, Encounter]] = field(default_factory=list)
-    history: list[Encounter] = field(default_factory=list)
-    over: dict[int, PlayedEncounter] = field(default_factory=dict)
+    playing: list[tuple[float, int, Pairing]] = field(default_factory=list)
+    history: list[Pairing] = field(default_factory=list)
+    over: dict[int, PlayedPairing] = field(default_factory=dict)
     now: float = 0.0
     widest: int = 0
-    """The largest difference in encounters between present bots, after each had one."""
+    """The largest difference in pairings between present bots, after each had one."""
 
     def __post_init__(self) -> None:
         self.ladder, self.chance = Ladder(), Random(self.seed)
@@ -77,7 +77,7 @@ class Simulation:
     def waiting(self) -> list[int]:
         return [entry for entry in self.strength if not self.open[entry]]
 
-    def begin(self, pair: Encounter) -> None:
+    def begin(self, pair: Pairing) -> None:
         first, second = pair
         assert first != second
         assert {first, second} <= set(self.strength), "withdrawn"
@@ -97,12 +97,12 @@ class Simulation:
         gap = self.strength.get(pair.first, 0.0) - self.strength.get(pair.second, 0.0)
         points = float(sum(self.chance.random() < 1 / (1 + 10 ** (-gap / 400)) for _ in range(2)))
         self.ladder.record_result(*pair, points, 2 - points)
-        self.over[number] = PlayedEncounter(1, *pair, points, 2 - points, 2)
+        self.over[number] = PlayedPairing(1, *pair, points, 2 - points, 2)
         for entry in pair:
             self.open[entry] -= 1
 
-    def step(self) -> list[Encounter]:
-        """Start all encounters that can start, end the next one, and return those that were started."""
+    def step(self) -> list[Pairing]:
+        """Start all pairings that can start, end the next one, and return those that were started."""
         pairs = self.ladder.pair(self.room - len(self.playing))
         for pair in pairs:
             self.begin(pair)
@@ -116,7 +116,7 @@ class Simulation:
         return pairs
 
     def run(self) -> "Simulation":
-        while len(self.history) < ENCOUNTERS:
+        while len(self.history) < PAIRINGS:
             self.step()
         return self
 
@@ -133,9 +133,9 @@ def test_bounds_hold_over_ten_thousand_games(entries: int, room: int, duration: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("entries, room", [(10, 1), (30, 10), (10, 5)])
-def test_entry_with_the_fewest_encounters_is_paired_next(entries: int, room: int) -> None:
+def test_entry_with_the_fewest_pairings_is_paired_next(entries: int, room: int) -> None:
     simulation = Simulation(entries, room, similar_duration)
-    for _ in range(ENCOUNTERS // 5):
+    for _ in range(PAIRINGS // 5):
         while len(simulation.playing) < room and (pairs := simulation.ladder.pair(1)):
             waiting, counts = simulation.waiting(), simulation.counts
             opponents_counts = {
@@ -156,7 +156,7 @@ def test_entry_with_the_fewest_encounters_is_paired_next(entries: int, room: int
 @pytest.mark.long
 def test_opponents_are_near_in_strength_once_ratings_are_known() -> None:
     simulation = Simulation(100, 20, similar_duration).run()
-    late_pairs = simulation.history[ENCOUNTERS // 2 :]
+    late_pairs = simulation.history[PAIRINGS // 2 :]
     mean_gap = mean(abs(simulation.strength[pair.first] - simulation.strength[pair.second]) for pair in late_pairs)
     mean_gap_of_all_pairs = mean(abs(one - other) for one, other in combinations(simulation.strength.values(), 2))
     assert mean_gap < mean_gap_of_all_pairs / 2
@@ -170,7 +170,7 @@ def test_new_entries_play_soon_and_withdrawn_ones_never_again() -> None:
     joined: dict[int, int] = {}
     first_game: dict[int, int] = {}
     calls = 0
-    while len(simulation.history) < ENCOUNTERS:
+    while len(simulation.history) < PAIRINGS:
         if simulation.chance.random() < 0.02 and len(simulation.strength) < 40:
             newcomer = max(simulation.counts, default=0) + 1 + len(joined)
             simulation.join(newcomer)
@@ -195,16 +195,16 @@ def test_new_entry_plays_more_often_until_it_has_caught_up() -> None:
     before = simulation.counts.copy()
     while len(simulation.history) < 800:
         simulation.step()
-    new_encounters = {entry: simulation.counts[entry] - before[entry] for entry in range(20)}
+    new_pairings = {entry: simulation.counts[entry] - before[entry] for entry in range(20)}
     assert (
-        mean(new_encounters.values()) + PLACEMENT - 2
+        mean(new_pairings.values()) + PLACEMENT - 2
         <= simulation.counts[20]
-        <= mean(new_encounters.values()) + PLACEMENT + 3
+        <= mean(new_pairings.values()) + PLACEMENT + 3
     )
 
 
 def test_bot_that_never_answers_does_not_block_the_others() -> None:
-    def stuck(chance: Random, pair: Encounter) -> float:
+    def stuck(chance: Random, pair: Pairing) -> float:
         return 1e9 if 0 in pair else chance.uniform(0.5, 1.5)
 
     simulation = Simulation(10, 5, stuck)
@@ -248,7 +248,7 @@ def test_rebuilt_ladder_makes_the_same_pairs(entries: int, steps: int) -> None:
 
 @examples(15)
 @given(st.integers(3, 12), st.integers(2, 5), st.integers(1, 80))
-def test_rebuilt_ladder_knows_open_encounters_and_withdrawn_entries(entries: int, room: int, steps: int) -> None:
+def test_rebuilt_ladder_knows_open_pairings_and_withdrawn_entries(entries: int, room: int, steps: int) -> None:
     simulation = Simulation(entries, room, exponential_duration)
     for _ in range(steps):
         simulation.step()

@@ -17,7 +17,7 @@ from noughts_server.competition.formats import SWISS
 from noughts_server.competition.formats.rounds_by_points import buchholz, final_order, points_of, usual_rounds
 from noughts_server.competition.formats.swiss import most_rounds
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
 from noughts_server.competition.tournament_settings import TournamentSettings
 from tests.support.settings import examples
 from tests.support.waves import Chance, waves_of
@@ -35,14 +35,14 @@ def costs(field: Field, wave: PairingBatch) -> Costs:
     lowest = min(points[entry] for entry in range(field.entries) if entry not in field.withdrawn)
     return (
         sum(round(2 * (points[entry] - lowest)) for entry in wave.byes),
-        sum(abs(points[one] - points[other]) for one, other in wave.encounters),
+        sum(abs(points[one] - points[other]) for one, other in wave.pairings),
     )
 
 
 def all_costs(field: Field) -> Iterator[Costs]:
     """Yield the costs of all allowed pairings."""
     points = points_of(field)
-    met = {frozenset(encounter[1:3]) for encounter in field.played}
+    met = {frozenset(pairing[1:3]) for pairing in field.played}
     had_bye = {entry for _, entry in field.byes}
     active = [entry for entry in range(field.entries) if entry not in field.withdrawn]
     lowest = min(points[entry] for entry in active)
@@ -77,10 +77,10 @@ def test_no_pair_meets_twice_and_no_entry_has_two_byes(entries: int, chance: Cha
     assert [wave.round for _, wave in waves if wave] == list(range(1, rounds + 1))
     for _, wave in waves:
         assert wave is not None
-        assert sorted(chain(*wave.encounters, wave.byes)) == list(range(entries))
+        assert sorted(chain(*wave.pairings, wave.byes)) == list(range(entries))
         assert wave.games == 2
         assert len(wave.byes) == entries % 2
-    assert max(Counter(frozenset(encounter[1:3]) for encounter in end.played).values()) == 1
+    assert max(Counter(frozenset(pairing[1:3]) for pairing in end.played).values()) == 1
     assert max(Counter(entry for _, entry in end.byes).values(), default=0) <= 1
 
 
@@ -90,8 +90,8 @@ def test_withdrawn_entries_are_not_paired_and_others_meet_once(entries: int, see
     *waves, (end, _) = waves_of(SWISS.next_wave, Field(entries, seed=seed), Chance(seed, withdrawals=0.7))
     for field, wave in waves:
         assert wave is not None
-        assert sorted(chain(*wave.encounters, wave.byes)) == sorted(set(range(entries)) - field.withdrawn.keys())
-    assert max(Counter(frozenset(encounter[1:3]) for encounter in end.played).values(), default=0) <= 1
+        assert sorted(chain(*wave.pairings, wave.byes)) == sorted(set(range(entries)) - field.withdrawn.keys())
+    assert max(Counter(frozenset(pairing[1:3]) for pairing in end.played).values(), default=0) <= 1
     assert max(Counter(entry for _, entry in end.byes).values(), default=0) <= 1
 
 
@@ -126,7 +126,7 @@ def test_pairings_are_as_good_as_those_of_networkx(entries: int, chance: Chance)
         if wave is None:
             continue
         points = points_of(field)
-        met = {frozenset(encounter[1:3]) for encounter in field.played}
+        met = {frozenset(pairing[1:3]) for pairing in field.played}
         had_bye = {entry for _, entry in field.byes}
         graph: networkx.Graph[int] = networkx.Graph()
         for one in range(entries):
@@ -142,15 +142,15 @@ def test_pairings_are_as_good_as_those_of_networkx(entries: int, chance: Chance)
 
 
 def tournament_report(field: Field, done: int) -> ParsedTrf:
-    """Return the field as a FIDE report file, in which an encounter is a game whose first mover has White."""
+    """Return the field as a FIDE report file, in which a pairing is a game whose first mover has White."""
     results: list[list[RoundResult]] = [[] for _ in range(field.entries)]
     tokens = {2.0: ResultToken.WIN, 1.0: ResultToken.DRAW, 0.0: ResultToken.LOSS}
     for number in range(1, done + 1):
-        for encounter in field.played:
-            if encounter.round == number:
+        for pairing in field.played:
+            if pairing.round == number:
                 for entry, other, colour, points_won in (
-                    (encounter.first, encounter.second, ColorToken.WHITE, encounter.first_points),
-                    (encounter.second, encounter.first, ColorToken.BLACK, encounter.second_points),
+                    (pairing.first, pairing.second, ColorToken.WHITE, pairing.first_points),
+                    (pairing.second, pairing.first, ColorToken.BLACK, pairing.second_points),
                 ):
                     results[entry].append(RoundResult(id=other + 1, color=colour, result=tokens[points_won]))
         for bye_round, entry in field.byes:
@@ -180,19 +180,19 @@ def tournament_report(field: Field, done: int) -> ParsedTrf:
 @examples(12)
 @given(st.integers(6, 40), SEEDS)
 def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: int, seed: int) -> None:
-    class WholeEncounters(Chance):
-        def played(self, number: int, encounter: Encounter, games: int) -> PlayedEncounter:
-            points = super().played(number, encounter, 1).first_points * games
-            return PlayedEncounter(number, *encounter, points, games - points, games)
+    class WholePairings(Chance):
+        def played(self, number: int, pairing: Pairing, games: int) -> PlayedPairing:
+            points = super().played(number, pairing, 1).first_points * games
+            return PlayedPairing(number, *pairing, points, games - points, games)
 
     compared = 0
-    for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
+    for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=seed), WholePairings(seed)):
         if wave is None:
             continue
         dutch_pairs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
         dutch = PairingBatch(
             wave.round,
-            tuple(Encounter(pair.white - 1, pair.black - 1) for pair in dutch_pairs if pair.black),
+            tuple(Pairing(pair.white - 1, pair.black - 1) for pair in dutch_pairs if pair.black),
             2,
             tuple(pair.white - 1 for pair in dutch_pairs if not pair.black),
         )
@@ -204,7 +204,7 @@ def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: in
 def test_first_round_has_the_upper_half_against_the_lower() -> None:
     wave = SWISS.next_wave(Field(9, seed=5))
     assert wave is not None
-    assert {frozenset(pair) for pair in wave.encounters} == {frozenset((seed, seed + 4)) for seed in range(4)}
+    assert {frozenset(pair) for pair in wave.pairings} == {frozenset((seed, seed + 4)) for seed in range(4)}
     assert wave.byes == (8,)
 
 
@@ -212,9 +212,9 @@ def test_first_round_has_the_upper_half_against_the_lower() -> None:
 @given(ENTRIES, CHANCES)
 def test_entry_that_moved_first_less_often_moves_first(entries: int, chance: Chance) -> None:
     for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=chance.seed), chance):
-        balance = Counter(encounter.first for encounter in field.played)
-        balance.subtract(encounter.second for encounter in field.played)
-        for first, second in wave.encounters if wave else ():
+        balance = Counter(pairing.first for pairing in field.played)
+        balance.subtract(pairing.second for pairing in field.played)
+        for first, second in wave.pairings if wave else ():
             assert balance[first] <= balance[second]
 
 
@@ -224,8 +224,8 @@ def test_same_field_gives_the_same_wave_and_another_seed_other_sides() -> None:
     assert len({SWISS.next_wave(field_of_seed) for field_of_seed in other_fields}) == 2
 
 
-def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
-    field = Field(3, played=[PlayedEncounter(1, 0, 1, 3.5, 0.5, 4)], byes=[(1, 2)], games=4)
+def test_odd_games_of_a_pairing_and_byes_count_as_points() -> None:
+    field = Field(3, played=[PlayedPairing(1, 0, 1, 3.5, 0.5, 4)], byes=[(1, 2)], games=4)
     assert points_of(field) == [3.5, 0.5, 4.0]
     assert buchholz(field) == [0.5, 3.5, 4.0]
     assert final_order(field) == [2, 0, 1]
@@ -233,10 +233,10 @@ def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
 
 def test_buchholz_breaks_ties_of_points() -> None:
     played = [
-        PlayedEncounter(1, 0, 1, 2, 0, 2),
-        PlayedEncounter(1, 2, 3, 2, 0, 2),
-        PlayedEncounter(2, 0, 2, 2, 0, 2),
-        PlayedEncounter(2, 3, 1, 2, 0, 2),
+        PlayedPairing(1, 0, 1, 2, 0, 2),
+        PlayedPairing(1, 2, 3, 2, 0, 2),
+        PlayedPairing(2, 0, 2, 2, 0, 2),
+        PlayedPairing(2, 3, 1, 2, 0, 2),
     ]
     field = Field(4, played=played)
     assert points_of(field) == [4, 0, 2, 2]
@@ -249,7 +249,7 @@ def test_a_single_remaining_entry_is_not_paired() -> None:
 
 
 def test_tournament_ends_when_all_remaining_entries_have_met() -> None:
-    played = [PlayedEncounter(1, 0, 1, 2, 0, 2), PlayedEncounter(1, 2, 3, 2, 0, 2)]
+    played = [PlayedPairing(1, 0, 1, 2, 0, 2), PlayedPairing(1, 2, 3, 2, 0, 2)]
     assert SWISS.next_wave(Field(4, withdrawn={2: 1, 3: 1}, played=played, rounds=3)) is None
 
 
@@ -290,11 +290,11 @@ def test_all_rounds_that_are_possible_after_withdrawals_are_played() -> None:
         begin = Field(
             8,
             withdrawn=dict.fromkeys(withdrawn, 1),
-            played=[PlayedEncounter(1, one, one + 4, 2, 0, 2) for one in range(4)],
+            played=[PlayedPairing(1, one, one + 4, 2, 0, 2) for one in range(4)],
             rounds=7,
         )
         *_, (end, _) = waves_of(SWISS.next_wave, begin, Chance(1))
-        return max(encounter.round for encounter in end.played)
+        return max(pairing.round for pairing in end.played)
 
     assert rounds_played(frozenset()) == 7
     assert rounds_played(frozenset({7})) == 7

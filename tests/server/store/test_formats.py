@@ -99,7 +99,7 @@ async def test_games_of_a_transaction_that_fails_leave_no_pairing_behind(arena: 
     assert len(stored_pairings(arena)) > len(before)
 
 
-async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_an_encounter(arena: Arena) -> None:
+async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_a_pairing(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=SWISS, games_per_pair=4)
     await play_to_the_end(arena)
     table = await arena.store.read(partial(standings, tournament=await get_cup(arena)))
@@ -144,20 +144,20 @@ async def test_a_bracket_has_labels_and_the_result_of_each_match(arena: Arena) -
 
 async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
-    first_encounters = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
-    assert [(each.round, each.games, each.winner, each.decision) for each in first_encounters] == [
+    first_pairings = (await arena.store.read(partial(crosstable, tournament=tournament))).pairings
+    assert [(each.round, each.games, each.winner, each.decision) for each in first_pairings] == [
         *[(1, 0, None, None)] * 3,
-        (1, 0, first_encounters[-1].first, Decision.BYE),
+        (1, 0, first_pairings[-1].first, Decision.BYE),
     ]
-    assert sorted(name for each in first_encounters for name in (each.first, each.second) if name) == sorted(BOTS)
+    assert sorted(name for each in first_pairings for name in (each.first, each.second) if name) == sorted(BOTS)
     (first, *_) = await arena.play(tournament)
     await arena.commit([first])
-    current_encounters = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
-    assert sum(each.games for each in current_encounters) == 1
+    current_pairings = (await arena.store.read(partial(crosstable, tournament=tournament))).pairings
+    assert sum(each.games for each in current_pairings) == 1
     await play_to_the_end(arena)
     table = await arena.store.read(partial(crosstable, tournament=tournament))
     points: Counter[str] = Counter()
-    for each in table.encounters:
+    for each in table.pairings:
         assert each.first is not None
         assert each.decision is (Decision.BYE if each.second is None else Decision.POINTS)
         points[each.first] += each.first_points + (2 if each.second is None else 0)  # type: ignore[assignment]
@@ -165,23 +165,23 @@ async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
             points[each.second] += each.second_points  # type: ignore[assignment]
             leader = each.first if each.first_points > each.second_points else each.second
             assert each.winner == (None if each.first_points == each.second_points else leader)
-    # Void games count half a point to both in an encounter, and nothing in the standings.
+    # Void games count half a point to both in a pairing, and nothing in the standings.
     void_games = Counter(
         entry for pair in arena.rows("SELECT first_entry, second_entry FROM games WHERE result = 4") for entry in pair
     )
     assert points == {row.label: row.points + void_games[row.number] / 2 for row in table.standings}
-    assert [each.round for each in table.encounters] == sorted(each.round for each in table.encounters)
-    assert {each.round for each in table.encounters} == {1, 2, 3}
+    assert [each.round for each in table.pairings] == sorted(each.round for each in table.pairings)
+    assert {each.round for each in table.pairings} == {1, 2, 3}
 
 
 async def test_crosstable_of_many_swiss_rounds_has_only_the_newest_ones(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brackets, "_MOST_ENCOUNTERS", 7)
+    monkeypatch.setattr(brackets, "_MOST_PAIRINGS", 7)
     await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     await play_to_the_end(arena)
-    encounters = (await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))).encounters
-    assert {each.round for each in encounters} == {3, 4}
+    pairings = (await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))).pairings
+    assert {each.round for each in pairings} == {3, 4}
 
 
 async def test_the_crosstable_of_the_top_is_that_part_of_the_whole(arena: Arena) -> None:
@@ -297,8 +297,8 @@ async def test_slots_found_in_rows_equal_those_of_arithmetic(arena: Arena) -> No
                     of_pair = [slot.ordinal for slot in reversed(slots) if {one, other} == set(slot[1:])]
                     of_pair = [ordinal for ordinal in of_pair if ordinal < before and one != other]
                     assert list(schedule.slots_between(one, other, before)) == of_pair
-        encounters = Counter(schedule.encounters(slot.ordinal for slot in slots))
-        assert set(encounters.values()) == {2}
+        game_pairs = Counter(schedule.game_pairs(slot.ordinal for slot in slots))
+        assert set(game_pairs.values()) == {2}
 
     await arena.store.read(compare)
 
@@ -359,7 +359,7 @@ async def test_a_ladder_continues_in_any_order_of_games_and_takes_late_entries(a
             for number in {(ordinal - 1) // 4 for ordinal in open_games}
             for entry in stored_pairings(arena)[4 * number][1:3]
         )
-        assert max(playing.values()) == 1, "a bot is in one encounter at once"
+        assert max(playing.values()) == 1, "a bot is in one pairing at once"
         if step == 40:
             await join_late(arena, "zoe")
         if step == 80:

@@ -40,7 +40,7 @@ async def claimed_slots(arena: Arena, slug: str) -> list[tuple[int, int, int, tu
     slots = []
     for number in await arena.store.read(partial(unfinished_units, tournament_id=tournament.id)):
         claim = await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=number))
-        async for part in supply.parts(Unit(game_conditions, claim.attempt, claim.slots), claim.encounters):
+        async for part in supply.parts(Unit(game_conditions, claim.attempt, claim.slots), claim.game_pairs):
             slots += [(*slot, part.openings[slot.ordinal]) for slot in part.slots]
     return slots
 

@@ -34,8 +34,8 @@ class Danish(RoundsByPoints):
             byes = (bye,)
             order.remove(bye)
         pairs = list(zip(order[::2], order[1::2], strict=True))
-        encounters = assign_sides(pairs, field, done + 1)
-        return PairingBatch(round=done + 1, encounters=encounters, games=field.games, byes=byes)
+        pairings = assign_sides(pairs, field, done + 1)
+        return PairingBatch(round=done + 1, pairings=pairings, games=field.games, byes=byes)
 
 
 DANISH = Danish()

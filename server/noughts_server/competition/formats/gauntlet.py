@@ -34,8 +34,8 @@ class Gauntlet:
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         return map(self.slot, ordinals)
 
-    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        """Two consecutive cycles have the same encounters."""
+    def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:
+        """Two consecutive cycles have the same pairs of games."""
         for ordinal in ordinals:
             cycle, place = divmod(ordinal - 1, self.entries - 1)
             yield cycle // 2 * (self.entries - 1) + place

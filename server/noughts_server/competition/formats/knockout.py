@@ -16,7 +16,7 @@ from math import inf
 from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
 
 EXTRA_PAIRS = 4
 """The maximal number of extra pairs of games after equal points."""
@@ -47,10 +47,10 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
     """Return all rounds of the bracket, including byes and matches whose sides are unknown."""
     count = (field.entries - 1).bit_length()
     advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
-    played: dict[tuple[int, frozenset[int]], list[PlayedEncounter]] = {}
-    for encounter in field.played:
-        sides = frozenset((encounter.first, encounter.second))
-        played.setdefault((encounter.round, sides), []).append(encounter)
+    played: dict[tuple[int, frozenset[int]], list[PlayedPairing]] = {}
+    for pairing in field.played:
+        sides = frozenset((pairing.first, pairing.second))
+        played.setdefault((pairing.round, sides), []).append(pairing)
     rounds: list[BracketRound] = []
     for number in range(1, count + 1):
         matches = []
@@ -61,33 +61,33 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
             elif first is None or second is None:
                 matches.append(Match(number, first, second))
             else:
-                encounters = played.get((number, frozenset((first, second))), [])
-                matches.append(_match(field, number, first, second, encounters))
+                pairings = played.get((number, frozenset((first, second))), [])
+                matches.append(_match(field, number, first, second, pairings))
         advancing = [match.winner for match in matches]
         rounds.append(tuple(matches))
     return tuple(rounds)
 
 
-def _encounter(match: Match[int]) -> Encounter:
-    """Return the next encounter of a match. The better seed begins the first one; then the sides take turns."""
+def _pairing(match: Match[int]) -> Pairing:
+    """Return the next pairing of a match. The better seed begins the first one; then the sides take turns."""
     assert match.first is not None
     assert match.second is not None
     better, other = sorted((match.first, match.second))
     pairs_played = match.games // 2
-    return Encounter(other, better) if pairs_played % 2 else Encounter(better, other)
+    return Pairing(other, better) if pairs_played % 2 else Pairing(better, other)
 
 
-def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[PlayedEncounter]) -> Match[int]:
-    """Return the match of these two entries in round `number`, from its encounters so far."""
+def _match(field: Field, number: int, first: int, second: int, pairings: Sequence[PlayedPairing]) -> Match[int]:
+    """Return the match of these two entries in round `number`, from its pairings so far."""
     points = {first: 0.0, second: 0.0}
     forfeits = {first: 0, second: 0}
     games = 0
-    for encounter in encounters:
-        points[encounter.first] += encounter.first_points
-        points[encounter.second] += encounter.second_points
-        forfeits[encounter.first] += encounter.first_forfeits
-        forfeits[encounter.second] += encounter.second_forfeits
-        games += encounter.games
+    for pairing in pairings:
+        points[pairing.first] += pairing.first_points
+        points[pairing.second] += pairing.second_points
+        forfeits[pairing.first] += pairing.first_forfeits
+        forfeits[pairing.second] += pairing.second_forfeits
+        games += pairing.games
     winner, decision = _decide(field, games, points, forfeits)
     if winner is None and not field.withdrawn.keys().isdisjoint((first, second)):
         winner = max((first, second), key=lambda entry: (field.withdrawn.get(entry, inf), -entry))
@@ -150,22 +150,22 @@ class Knockout(InRounds):
         )
 
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """Return the encounters of all matches of the first unfinished round; None after the final.
+        """Return the pairings of all matches of the first unfinished round; None after the final.
 
-        Tied matches are paired again in the same round. The caller calls it when all paired encounters are over.
+        Tied matches are paired again in the same round. The caller calls it when all pairings so far are over.
         """
         for matches in bracket(field):
             open_matches = [match for match in matches if match.is_open]
             if not open_matches:
                 continue
             number = open_matches[0].round
-            is_new_round = not any(encounter.round == number for encounter in field.played)
+            is_new_round = not any(pairing.round == number for pairing in field.played)
             # A new match is paired in full length, extra pairs one by one.
             games = field.games if not field.stop_when_decided and is_new_round else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
             return PairingBatch(
                 round=number,
-                encounters=tuple(map(_encounter, open_matches)),
+                pairings=tuple(map(_pairing, open_matches)),
                 games=games,
                 byes=tuple(sorted(byes)) if is_new_round else (),
             )

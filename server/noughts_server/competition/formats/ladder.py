@@ -1,22 +1,22 @@
-"""Ladders: endless tournaments that pair the next encounter as soon as capacity is free.
+"""Ladders: endless tournaments that begin the next pairing as soon as capacity is free.
 
 These rules hold for all results and durations of games (`tests/server/competition/test_ladder.py`):
 
-- A bot is in at most one encounter. While it is in none, it waits for an opponent.
-- The waiting bot with the fewest encounters is next; among equals, the one that has waited longest. So the least
+- A bot is in at most one pairing. While it is in none, it waits for an opponent.
+- The waiting bot with the fewest pairings is next; among equals, the one that has waited longest. So the least
   certain ratings come first. The ladder skips a bot only while no waiting bot is a possible opponent for it.
-- The opponent is the bot with the nearest rating among the possible opponents with few encounters: at most `WINDOW`
-  more than the lowest number among them. Opponents of the last encounters count as farther away, so that neighbours
-  take turns. Among equally near bots, the one with the fewest encounters is chosen, then the one that has waited
+- The opponent is the bot with the nearest rating among the possible opponents with few pairings: at most `WINDOW`
+  more than the lowest number among them. Opponents of the last pairings count as farther away, so that neighbours
+  take turns. Among equally near bots, the one with the fewest pairings is chosen, then the one that has waited
   longest.
-- A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
+- A bot never meets the opponent of its last pairing again unless no third bot exists. If no other opponent waits but
   some still play, the bot waits for one of them. If no bot plays and at least two are present, two of them are paired.
-- If a bot has over `AHEAD` encounters more than a bot that plays, it waits for the end of that bot's encounter. This
-  ends if the encounter is delayed: the others have had `HELD_UP` encounters each meanwhile, on average. When the
+- If a bot has over `AHEAD` pairings more than a bot that plays, it waits for the end of that bot's pairing. This
+  ends if the pairing is delayed: the others have had `HELD_UP` pairings each meanwhile, on average. When the
   delayed bot returns, it is as far behind as a newcomer at most.
-- A newcomer counts as having had `PLACEMENT` encounters fewer than the bots that are next (none, if they had fewer). It
-  plays in the next encounter that is paired (after earlier newcomers), and often until it has caught up.
-- The bot that has begun fewer of its encounters begins.
+- A newcomer counts as having had `PLACEMENT` pairings fewer than the bots that are next (none, if they had fewer). It
+  plays in the next new pairing (after earlier newcomers), and often until it has caught up.
+- The bot that has begun fewer of its pairings begins.
 
 Bisection finds the next bot, its neighbours and their places, so a pairing takes about the same time among ten bots and
 ten thousand. Ratings here serve only for pairing and are not stored.
@@ -31,31 +31,31 @@ from itertools import chain, islice
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
-from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
+from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 
 WINDOW = 2
-"""The number of encounters that an opponent can have above the lowest number among the possible opponents."""
+"""The number of pairings that an opponent can have above the lowest number among the possible opponents."""
 
 PLACEMENT = 8
-"""After this many encounters a newcomer is paired as rarely as the others."""
+"""After this many pairings a newcomer is paired as rarely as the others."""
 
 AHEAD = 16
-"""A bot waits for playing bots that have had over this many encounters fewer."""
+"""A bot waits for playing bots that have had over this many pairings fewer."""
 
 HELD_UP = 6
-"""An encounter is delayed if all other bots could have had this many encounters since it began.
+"""A pairing is delayed if all other bots could have had this many pairings since it began.
 
 `HELD_UP` and `PLACEMENT` together are less than `AHEAD`, so no bot waits for one that is delayed again and again.
 """
 
 _RECENT = 8
-"""The number of a bot's last encounters whose opponents count as farther away."""
+"""The number of a bot's last pairings whose opponents count as farther away."""
 _FAMILIAR = 60.0
-"""Elo by which each recent encounter with an opponent makes it seem farther away."""
+"""Elo by which each recent pairing with an opponent makes it seem farther away."""
 _SAME_SIDE = 40.0
-"""Elo by which an opponent seems farther away for each encounter that both bots began too often (or too rarely)."""
+"""Elo by which an opponent seems farther away for each pairing that both bots began too often (or too rarely)."""
 _NEIGHBOURS = 6
-"""The number of neighbours to try on either side, among bots with the same number of encounters."""
+"""The number of neighbours to try on either side, among bots with the same number of pairings."""
 _OTHERS = 64
 """The number of other bots to try, in the order of their turns, if no neighbour is possible."""
 
@@ -66,21 +66,21 @@ class _Bot:
 
     entry: int
     turn: int
-    """The number of encounters that it counts as having had, including its current one."""
+    """The number of pairings that it counts as having had, including its current one."""
     rating: float = 0.0
-    encounters: int = 0
-    """The number of its finished encounters."""
+    pairings: int = 0
+    """The number of its finished pairings."""
     is_playing: bool = False
-    """Whether it is in an encounter."""
+    """Whether it is in a pairing."""
     balance: int = 0
-    """The number of encounters that it began, minus the number that its opponents began."""
+    """The number of pairings that it began, minus the number that its opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
-    """The opponents of its last encounters; the latest is last."""
+    """The opponents of its last pairings; the latest is last."""
     is_withdrawn: bool = False
     waits_since: int = 0
     """The number of `Ladder._clock` at which it began to wait; 0 if it does not wait."""
     is_held_up: bool = False
-    """Whether its current encounter is delayed; see `HELD_UP`."""
+    """Whether its current pairing is delayed; see `HELD_UP`."""
 
     @property
     def last_opponent(self) -> int | None:
@@ -104,16 +104,16 @@ class Ladder:
         self._bots: dict[int, _Bot] = {}
         self._present_bots = 0
         """The number of bots that are not withdrawn."""
-        self._paired_encounters = 0
-        """The number of encounters so far."""
+        self._pairing_count = 0
+        """The number of pairings so far."""
         self._live: dict[tuple[int, int], int] = {}
-        """The numbers of live encounters by their entries."""
+        """The numbers of live pairings by their entries."""
         self._oldest: deque[tuple[int, int, int]] = deque()
-        """(number, first, second) of encounters, oldest first. `_least_playing` removes finished and delayed ones."""
+        """(number, first, second) of pairings, oldest first. `_least_playing` removes finished and delayed ones."""
         self._playing: list[tuple[int, int]] = []
         """A heap of (turn, entry) of bots that play. `_least_playing` removes finished and delayed ones."""
         self._level = 0
-        """The largest turn with which a bot was paired; of the two bots of an encounter, the lower turn counts."""
+        """The largest turn with which a bot was paired; of the two bots of a pairing, the lower turn counts."""
         self._clock = 0
         """Counts the times that a bot began to wait."""
         self._crowds: dict[int, _Crowd] = {}
@@ -122,11 +122,11 @@ class Ladder:
 
     @classmethod
     def rebuild(
-        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[PlayedEncounter | Encounter]
+        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[PlayedPairing | Pairing]
     ) -> "Ladder":
-        """Return the ladder after a restart, from all encounters in the order of pairing.
+        """Return the ladder after a restart, from all pairings in the order of pairing.
 
-        Finished encounters have results. Entries join as newcomers before their first encounter, or at the end.
+        Finished pairings have results. Entries join as newcomers before their first pairing, or at the end.
         """
         ladder = cls()
         withdrawn_entries = frozenset(withdrawn)
@@ -137,13 +137,13 @@ class Ladder:
                 if entry in withdrawn_entries:
                     ladder.withdraw(entry)
 
-        for encounter in history:
-            first, second = encounter.first, encounter.second
+        for pairing in history:
+            first, second = pairing.first, pairing.second
             add_if_new(first)
             add_if_new(second)
             ladder.record_pairing(first, second)
-            if isinstance(encounter, PlayedEncounter):
-                ladder.record_result(first, second, encounter.first_points, encounter.second_points)
+            if isinstance(pairing, PlayedPairing):
+                ladder.record_result(first, second, pairing.first_points, pairing.second_points)
         for entry in sorted(entries):
             add_if_new(entry)
         return ladder
@@ -155,7 +155,7 @@ class Ladder:
         self._start_waiting(bot)
 
     def withdraw(self, entry: int) -> None:
-        """Withdraw an entry: it is not paired again. `record_result` can still report its current encounter."""
+        """Withdraw an entry: it is not paired again. `record_result` can still report its current pairing."""
         bot = self._bots[entry]
         if not bot.is_withdrawn:
             self._stop_waiting(bot)
@@ -174,12 +174,12 @@ class Ladder:
             bot.is_playing = True
             bot.recent.append(opponent.entry)
             heappush(self._playing, (bot.turn, bot.entry))
-        self._paired_encounters += 1
-        self._live[first, second] = self._paired_encounters
-        self._oldest.append((self._paired_encounters, first, second))
+        self._pairing_count += 1
+        self._live[first, second] = self._pairing_count
+        self._oldest.append((self._pairing_count, first, second))
 
     def record_result(self, first: int, second: int, first_points: float, second_points: float) -> None:
-        """Record that the encounter of these two bots is over. Void games give no points."""
+        """Record that the pairing of these two bots is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
         total = first_points + second_points
         if total > 0:
@@ -188,21 +188,21 @@ class Ladder:
             other.rating -= _step(other) * surprise
         del self._live[first, second]
         for bot in (one, other):
-            bot.encounters += 1
+            bot.pairings += 1
             bot.is_playing = False
             if bot.is_held_up:
                 bot.is_held_up = False
                 bot.turn = max(bot.turn, self._level - PLACEMENT)
             self._start_waiting(bot)
 
-    def pair(self, count: int) -> list[Encounter]:
-        """Begin up to `count` encounters, and return them. There are fewer if the other bots must wait."""
-        encounters: list[Encounter] = []
-        while len(encounters) < count and (pair := self._next_pair()) is not None:
+    def pair(self, count: int) -> list[Pairing]:
+        """Begin up to `count` pairings, and return them. There are fewer if the other bots must wait."""
+        pairings: list[Pairing] = []
+        while len(pairings) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(pair)
             self.record_pairing(one.entry, other.entry)
-            encounters.append(Encounter(one.entry, other.entry))
-        return encounters
+            pairings.append(Pairing(one.entry, other.entry))
+        return pairings
 
     def _sides(self, pair: tuple[_Bot, _Bot]) -> tuple[_Bot, _Bot]:
         """Return the bots of a pair; the first one begins."""
@@ -228,11 +228,11 @@ class Ladder:
 
     def _least_playing(self) -> int | None:
         """Mark delayed bots. Return the lowest turn of the bots that play and are not delayed; None without any."""
-        encounters_until_delay = HELD_UP * self._present_bots // 2
+        pairings_until_delay = HELD_UP * self._present_bots // 2
         while self._oldest:
             number, first, second = self._oldest[0]
             if self._live.get((first, second)) == number:
-                if self._paired_encounters - number < encounters_until_delay:
+                if self._pairing_count - number < pairings_until_delay:
                     break
                 self._bots[first].is_held_up = True
                 self._bots[second].is_held_up = True
@@ -278,11 +278,11 @@ class Ladder:
         return one.last_opponent != other.entry and other.last_opponent != one.entry
 
     def _distance(self, one: _Bot, other: _Bot) -> float:
-        """Return the difference of the ratings, plus Elo for recent encounters and for equal needs of a side."""
-        recent_encounters = one.recent.count(other.entry) + other.recent.count(one.entry)
+        """Return the difference of the ratings, plus Elo for recent pairings and for equal needs of a side."""
+        recent_pairings = one.recent.count(other.entry) + other.recent.count(one.entry)
         need_same_side = one.balance * other.balance > 0
         same_side = min(abs(one.balance), abs(other.balance)) if need_same_side else 0
-        return abs(one.rating - other.rating) + _FAMILIAR * recent_encounters + _SAME_SIDE * same_side
+        return abs(one.rating - other.rating) + _FAMILIAR * recent_pairings + _SAME_SIDE * same_side
 
     def _by_turn(self) -> Iterator[_Bot]:
         """Yield all waiting bots, by turn and waiting time. The ladder must not change meanwhile."""
@@ -326,7 +326,7 @@ class Ladder:
 
 def _step(bot: _Bot) -> float:
     """Return the K factor of the bot's rating, in Elo: large at first, 24 in the long run."""
-    return max(24.0, 320.0 / (bot.encounters + 2))
+    return max(24.0, 320.0 / (bot.pairings + 2))
 
 
 class LadderFormat(Endless):

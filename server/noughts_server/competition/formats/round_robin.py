@@ -69,8 +69,8 @@ class RoundRobin:
                 pair = known[place] = self.slot(ordinal)[1:]
             yield new_slot((ordinal, *pair))
 
-    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        """Yield the numbers of the slots' encounters. Two consecutive cycles have the same encounters."""
+    def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:
+        """Yield the numbers of the slots' pairs of games. Two consecutive cycles have the same pairs."""
         games_per_cycle = self.rounds_per_cycle * self.games_per_round
         for ordinal in ordinals:
             cycle, place = divmod(ordinal - 1, games_per_cycle)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from noughts_referee.rules.chance import game_seed
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
-from noughts_server.competition.pairing_batch import Encounter, Field
+from noughts_server.competition.pairing_batch import Field, Pairing
 
 
 def usual_rounds(entries: int) -> int:
@@ -15,15 +15,15 @@ def usual_rounds(entries: int) -> int:
 
 def rounds_done(field: Field) -> int:
     """Return the number of the last round that was paired; 0 before the first."""
-    return max([encounter.round for encounter in field.played] + [number for number, _ in field.byes], default=0)
+    return max([pairing.round for pairing in field.played] + [number for number, _ in field.byes], default=0)
 
 
 def points_of(field: Field) -> list[float]:
     """Return the points of every entry, including byes."""
     points = [0.0] * field.entries
-    for encounter in field.played:
-        points[encounter.first] += encounter.first_points
-        points[encounter.second] += encounter.second_points
+    for pairing in field.played:
+        points[pairing.first] += pairing.first_points
+        points[pairing.second] += pairing.second_points
     for _, entry in field.byes:
         points[entry] += field.games
     return points
@@ -33,9 +33,9 @@ def buchholz(field: Field) -> list[float]:
     """Return the sum of the points of each entry's opponents; a bye counts as an opponent with the same points."""
     points = points_of(field)
     sums = [0.0] * field.entries
-    for encounter in field.played:
-        sums[encounter.first] += points[encounter.second]
-        sums[encounter.second] += points[encounter.first]
+    for pairing in field.played:
+        sums[pairing.first] += points[pairing.second]
+        sums[pairing.second] += points[pairing.first]
     for _, entry in field.byes:
         sums[entry] += points[entry]
     return sums
@@ -48,24 +48,24 @@ def final_order(field: Field) -> list[int]:
     return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
 
 
-def assign_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
-    """Return the encounters of these pairs in round `number`: the entry that has begun fewer encounters begins.
+def assign_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Pairing, ...]:
+    """Return the pairings of these pairs of entries in round `number`: the entry that has begun fewer pairings begins.
 
     In pairs with equal numbers, the better and the other entry begin in turn, starting at random.
     """
     balance = [0] * field.entries
-    for encounter in field.played:
-        balance[encounter.first] += 1
-        balance[encounter.second] -= 1
+    for pairing in field.played:
+        balance[pairing.first] += 1
+        balance[pairing.second] -= 1
     other_begins = game_seed(field.seed, number) % 2 == 1
-    encounters = []
+    pairings = []
     for better, other in pairs:
         is_swapped = balance[better] > balance[other]
         if balance[better] == balance[other]:
             is_swapped = other_begins
             other_begins = not other_begins
-        encounters.append(Encounter(other, better) if is_swapped else Encounter(better, other))
-    return tuple(encounters)
+        pairings.append(Pairing(other, better) if is_swapped else Pairing(better, other))
+    return tuple(pairings)
 
 
 class RoundsByPoints(InRounds):

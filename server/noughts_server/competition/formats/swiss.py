@@ -4,9 +4,9 @@ The pairing of a round is a perfect matching of the entries that are not withdra
 met yet, and has the smallest sum of differences in points. Among the pairings with this sum, the upper half of a score
 group meets its lower half, as in the Dutch system (FIDE Handbook C.04.3), seed by seed.
 
-If the number of entries is odd, one of them has a bye, which counts as winning every game of an encounter. The bye goes
+If the number of entries is odd, one of them has a bye, which counts as winning every game of a pairing. The bye goes
 to an entry that has had none and without which such a matching exists; among these entries, to one with the fewest
-points. In every encounter each entry begins half of the games; the entry that has begun fewer encounters begins.
+points. In every pairing each entry begins half of the games; the entry that has begun fewer pairings begins.
 
 A tournament ends before its last round if no such pairing is left. This can happen after withdrawals, or if there are
 more rounds than half the entries. Small fields look ahead, so that they can play all rounds.
@@ -53,11 +53,11 @@ class _RoundPairing:
         """Points by entry, in half points."""
         self._met: dict[int, set[int]] = {entry: set() for entry in points}
         """The excluded partners of each entry: its opponents so far, and the bye if it has had one."""
-        for encounter in field.played:
-            if encounter.first in points:
-                self._met[encounter.first].add(encounter.second)
-            if encounter.second in points:
-                self._met[encounter.second].add(encounter.first)
+        for pairing in field.played:
+            if pairing.first in points:
+                self._met[pairing.first].add(pairing.second)
+            if pairing.second in points:
+                self._met[pairing.second].add(pairing.first)
         for _, entry in field.byes:
             if entry in points:
                 self._met[entry].add(_BYE)
@@ -222,8 +222,8 @@ class Swiss(RoundsByPoints):
             return None
         meetings = [pair for pair in pairs if _BYE not in pair]
         byes = tuple(max(pair) for pair in pairs if _BYE in pair)
-        encounters = assign_sides(meetings, field, done + 1)
-        return PairingBatch(round=done + 1, encounters=encounters, games=field.games, byes=byes)
+        pairings = assign_sides(meetings, field, done + 1)
+        return PairingBatch(round=done + 1, pairings=pairings, games=field.games, byes=byes)
 
 
 SWISS = Swiss()

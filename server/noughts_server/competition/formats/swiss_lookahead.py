@@ -13,11 +13,11 @@ LOOKAHEAD_SEATS = 12
 _BUDGET = 2_000
 """Limit of the pairings that one search tries, in some tenths of a second. Without withdrawals, a few tens suffice."""
 
-Pairing = tuple[tuple[int, int], ...]
+Matching = tuple[tuple[int, int], ...]
 """Pairs of seats. Every seat is in one pair."""
 
 
-def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
+def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Matching]:
     """Yield all pairings of all seats. `allowed` has the possible partners of each seat."""
     if not allowed:
         yield ()
@@ -43,7 +43,7 @@ class Lookahead:
     def is_exhausted(self) -> bool:
         return self._budget <= 0
 
-    def leaves(self, allowed: Mapping[int, Set[int]], pairs: Pairing, rounds: int) -> bool:
+    def leaves(self, allowed: Mapping[int, Set[int]], pairs: Matching, rounds: int) -> bool:
         """Return whether `rounds` more rounds are possible after this pairing."""
         partners = dict(pairs) | {other: one for one, other in pairs}
         return self._are_possible({seat: others - {partners[seat]} for seat, others in allowed.items()}, rounds)

@@ -51,7 +51,7 @@ class LateEntries(StrEnum):
 
 OWN_SETTINGS = {
     "rounds": "number of rounds to choose",
-    "stop_when_decided": "encounters to decide",
+    "stop_when_decided": "pairings to decide",
     "sprt": "test that ends it",
 }
 """The settings that only some formats have (`TournamentFormat.own_settings`).
@@ -73,7 +73,7 @@ class TournamentFormat(ABC):
     """The settings of `OWN_SETTINGS` that the format has."""
     late_entries: ClassVar[LateEntries] = LateEntries.NEVER
     follows_results: ClassVar[bool] = True
-    """Whether pairings follow from results. Each encounter then has an even number of games."""
+    """Whether pairings follow from results. Each pairing then has an even number of games."""
     endless: ClassVar[bool] = False
     """Whether a tournament continues until it is stopped."""
     most_entries: ClassVar[int] = 4_096
@@ -84,7 +84,7 @@ class TournamentFormat(ABC):
     pairs_ahead: ClassVar[bool] = False
     """Whether new pairings are stored while earlier games are live, in a tournament that ends."""
     by_points: ClassVar[bool] = False
-    """Whether a tournament has rounds for points. A bye then counts as winning every game of an encounter."""
+    """Whether a tournament has rounds for points. A bye then counts as winning every game of a pairing."""
     places_by_bracket: ClassVar[bool] = False
     """Whether standings go by the reached round of the bracket, and only then by points."""
 
@@ -119,9 +119,7 @@ class TournamentFormat(ABC):
             except SprtError as error:
                 raise FormatError("sprt", settings.sprt, "a possible test", str(error)) from error
         if (self.follows_results or self.base is not None) and settings.games_per_pair % 2:
-            why = (
-                f"in each encounter of a {self} tournament both bots begin equally often, so their number must be even"
-            )
+            why = f"in each pairing of a {self} tournament both bots begin equally often, so their number must be even"
             raise FormatError("games_per_pair", settings.games_per_pair, "an even number", why)
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
@@ -169,7 +167,7 @@ class InRounds(TournamentFormat):
 
     @abstractmethod
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """Return the next wave, when all encounters so far are over; None at the end of the tournament."""
+        """Return the next wave, when all pairings so far are over; None at the end of the tournament."""
 
 
 class Endless(TournamentFormat):

@@ -169,7 +169,7 @@ def export_file(
 def about_stored(tournament: Tournament, table: CrosstablePage) -> About:
     """Return the facts about a tournament; `table` can be a part of the crosstable."""
     settings = tournament.settings
-    matches = (*table.matches, *table.encounters)
+    matches = (*table.matches, *table.pairings)
     own_times = {label: str(time) for label, time in settings.own_times.items()}
     return About(
         schedule=str(settings.schedule),

@@ -52,7 +52,7 @@ class CrosstablePage(NamedTuple):
     next_page_token: str
     matches: Sequence[MatchRow] = ()
     """The matches of a knockout, round by round; empty after the first page."""
-    encounters: Sequence[MatchRow] = ()
+    pairings: Sequence[MatchRow] = ()
     """The pairings of a Swiss tournament, round by round; empty after the first page."""
 
 

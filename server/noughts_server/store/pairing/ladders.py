@@ -7,9 +7,9 @@ from sqlalchemy import Connection, Row, select
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
-from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
+from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 from noughts_server.store.engine.schema import entries
-from noughts_server.store.pairing.pairings import Pairing, append_pairings, points_of_first, slots_with_results
+from noughts_server.store.pairing.pairings import NewSlot, append_slots, points_of_first, slots_with_results
 
 _PAIR = 2
 
@@ -21,8 +21,8 @@ class StoredLadder:
         self.games_total = int(tournament.games_total)
         self.games_done = 0
         self._length = int(tournament.games_per_pair)
-        """Games of an encounter. Their ordinals are consecutive, so an encounter's number follows from the ordinal."""
-        self._open: dict[int, _OpenEncounter] = {}
+        """Games of a pairing. Their ordinals are consecutive, so a pairing's number follows from the ordinal."""
+        self._open: dict[int, _OpenPairing] = {}
         rows = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
         self._entries = {row.number for row in rows}
         self._gone = {row.number for row in rows if row.withdrawn_at is not None}
@@ -33,13 +33,13 @@ class StoredLadder:
         """Add games that are stored in this transaction."""
         for game in stored:
             number = (game.ordinal - 1) // self._length
-            encounter = self._open[number]
-            encounter.add(game.first, game.result)
+            pairing = self._open[number]
+            pairing.add(game.first, game.result)
             self.games_done += 1
-            if encounter.games == self._length:
+            if pairing.games == self._length:
                 del self._open[number]
-                other_points = self._length - encounter.points
-                self._ladder.record_result(encounter.first, encounter.second, encounter.points, other_points)
+                other_points = self._length - pairing.points
+                self._ladder.record_result(pairing.first, pairing.second, pairing.points, other_points)
 
     def follow(self, connection: Connection, tournament_id: int) -> None:
         """Add entries that have joined since, and withdraw those that left."""
@@ -51,19 +51,19 @@ class StoredLadder:
                 self._gone.add(row.number)
                 self._ladder.withdraw(row.number)
 
-    def pair(self, at_once: int) -> list[Pairing]:
-        """Return the slots of the encounters that can begin now, so that `at_once` games can be played concurrently."""
+    def pair(self, at_once: int) -> list[NewSlot]:
+        """Return the slots of the pairings that can begin now, so that `at_once` games can be played concurrently."""
         most = max(1, at_once // self._length) - len(self._open)
-        slots: list[Pairing] = []
+        slots: list[NewSlot] = []
         number = self.games_total // self._length
         for first, second in self._ladder.pair(most):
-            self._open[number] = _OpenEncounter(first, second)
+            self._open[number] = _OpenPairing(first, second)
             for game in range(self._length):
                 swapped = game % _PAIR
-                slot = Pairing(
+                slot = NewSlot(
                     first_entry=second if swapped else first,
                     second_entry=first if swapped else second,
-                    encounter=(number * self._length + game) // _PAIR,
+                    game_pair=(number * self._length + game) // _PAIR,
                     round=number + 1,
                 )
                 slots.append(slot)
@@ -71,32 +71,32 @@ class StoredLadder:
         self.games_total += len(slots)
         return slots
 
-    def _history(self, connection: Connection, tournament_id: int) -> Iterator[PlayedEncounter | Encounter]:
-        """Yield the stored encounters in order: `PlayedEncounter` if all their games are stored, else `Encounter`."""
+    def _history(self, connection: Connection, tournament_id: int) -> Iterator[PlayedPairing | Pairing]:
+        """Yield the stored pairings in order: `PlayedPairing` if all their games are stored, else `Pairing`."""
         rows = slots_with_results(connection, tournament_id)
         while slots := rows.fetchmany(self._length):
             number = slots[0].round - 1
-            encounter = _OpenEncounter(slots[0].first_entry, slots[0].second_entry)
+            pairing = _OpenPairing(slots[0].first_entry, slots[0].second_entry)
             for slot in slots:
                 if slot.result is not None:
-                    encounter.add(slot.x, slot.result)
+                    pairing.add(slot.x, slot.result)
                     self.games_done += 1
-            if encounter.games == self._length:
-                yield PlayedEncounter(
+            if pairing.games == self._length:
+                yield PlayedPairing(
                     round=number + 1,
-                    first=encounter.first,
-                    second=encounter.second,
-                    first_points=encounter.points,
-                    second_points=self._length - encounter.points,
+                    first=pairing.first,
+                    second=pairing.second,
+                    first_points=pairing.points,
+                    second_points=self._length - pairing.points,
                     games=self._length,
                 )
             else:
-                self._open[number] = encounter
-                yield Encounter(encounter.first, encounter.second)
+                self._open[number] = pairing
+                yield Pairing(pairing.first, pairing.second)
 
 
-class _OpenEncounter:
-    """An encounter with unfinished games."""
+class _OpenPairing:
+    """A pairing with unfinished games."""
 
     __slots__ = ("first", "games", "points", "second")
 
@@ -130,5 +130,5 @@ def append_to_ladder(
     else:
         ladder = StoredLadder(connection, tournament)
     ladder.follow(connection, tournament.id)
-    append_pairings(connection, tournament.id, tournament.games_total, ladder.pair(tournament.concurrency))
+    append_slots(connection, tournament.id, tournament.games_total, ladder.pair(tournament.concurrency))
     return ladder

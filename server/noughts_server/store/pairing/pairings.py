@@ -16,13 +16,13 @@ _ROWS_AT_ONCE = 256
 _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
-class Pairing(NamedTuple):
+class NewSlot(NamedTuple):
     """A slot to be stored. It gets the next ordinal."""
 
     first_entry: int
     second_entry: int
-    encounter: int
-    """See `Schedule.encounters`."""
+    game_pair: int
+    """See `Schedule.game_pairs`."""
     round: int
     """From 1; 0: outside any round."""
 
@@ -52,10 +52,10 @@ class StoredSchedule:
             yield from self._base.slots(ordinal for ordinal in numbers if ordinal <= self._base_total)
         yield from (Slot(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(numbers))
 
-    def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
+    def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:
         numbers = list(ordinals)
         if self._base is not None:
-            yield from self._base.encounters(ordinal for ordinal in numbers if ordinal <= self._base_total)
+            yield from self._base.game_pairs(ordinal for ordinal in numbers if ordinal <= self._base_total)
         yield from (row.encounter for row in self._stored(numbers))
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
@@ -111,10 +111,19 @@ def points_of_first(first: int, x: int, result: int) -> float:
     return points if x == first else 1 - points
 
 
-def append_pairings(connection: Connection, tournament_id: int, total: int, slots: Sequence[Pairing]) -> int:
+def append_slots(connection: Connection, tournament_id: int, total: int, slots: Sequence[NewSlot]) -> int:
     """Store slots after the first `total` slots, and return the new total."""
-    numbered = enumerate(slots, total + 1)
-    rows = [{"tournament_id": tournament_id, "ordinal": ordinal, **slot._asdict()} for ordinal, slot in numbered]
+    rows = [
+        {
+            "tournament_id": tournament_id,
+            "ordinal": ordinal,
+            "first_entry": slot.first_entry,
+            "second_entry": slot.second_entry,
+            "encounter": slot.game_pair,
+            "round": slot.round,
+        }
+        for ordinal, slot in enumerate(slots, total + 1)
+    ]
     for batch in in_batches(rows):
         connection.execute(insert(pairings), list(batch))
     total += len(slots)
@@ -123,10 +132,10 @@ def append_pairings(connection: Connection, tournament_id: int, total: int, slot
     return total
 
 
-def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
-    """Return the first unused number of an encounter."""
+def next_game_pair(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
+    """Return the first unused number of a pair of games."""
     highest = select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
     stored: int | None = connection.execute(highest).scalar()
     if stored is not None:
         return stored + 1
-    return next(base.encounters([base.total])) + 1 if base is not None and base.total else 0
+    return next(base.game_pairs([base.total])) + 1 if base is not None and base.total else 0

@@ -12,12 +12,12 @@ from sqlalchemy import Connection, Row, insert, select
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
-from noughts_server.competition.pairing_batch import Field, PairingBatch, PlayedEncounter
+from noughts_server.competition.pairing_batch import Field, PairingBatch, PlayedPairing
 from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.matches import stored_match
-from noughts_server.store.pairing.pairings import Pairing
+from noughts_server.store.pairing.pairings import NewSlot
 from noughts_server.store.tournament_options import read_settings
 
 
@@ -34,7 +34,7 @@ def append_batch(connection: Connection, tournament: Row[Any], games_done: int) 
         if batch.byes:
             rows = [{"tournament_id": tournament.id, "round": batch.round, "entry": entry} for entry in batch.byes]
             connection.execute(insert(byes), rows)
-        if batch.encounters:
+        if batch.pairings:
             return _append(connection, tournament, batch)
     return total
 
@@ -60,11 +60,11 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     statement = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
     bye_rows = connection.execute(statement.order_by(byes.c.round))
     settings = read_settings(tournament)
-    encounters = read_encounters(connection, tournament.id)
+    all_pairings = read_pairings(connection, tournament.id)
     return Field(
         entries=len(rows),
         withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
-        played=tuple(played for played, games_left in encounters if not games_left),
+        played=tuple(played for played, games_left in all_pairings if not games_left),
         byes=tuple((row.round, row.entry) for row in bye_rows),
         rounds=settings.rounds,
         games=settings.games_per_pair,
@@ -78,14 +78,14 @@ def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
 
 
-def read_encounters(
+def read_pairings(
     connection: Connection, tournament_id: int, from_round: int = 0
-) -> Iterator[tuple[PlayedEncounter, int]]:
-    """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
+) -> Iterator[tuple[PlayedPairing, int]]:
+    """Yield the pairings from this round on, in order of slots, with their results so far and their games left."""
     for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _pair_key):
         slots = list(group)
         stored = [slot for slot in slots if slot.result is not None]
-        yield _encounter(number, slots[0], stored), len(slots) - len(stored)
+        yield _pairing(number, slots[0], stored), len(slots) - len(stored)
 
 
 def _pair_key(row: Row[Any]) -> tuple[int, int, int]:
@@ -93,7 +93,7 @@ def _pair_key(row: Row[Any]) -> tuple[int, int, int]:
     return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
 
 
-def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> PlayedEncounter:
+def _pairing(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> PlayedPairing:
     one, other = first_slot.first_entry, first_slot.second_entry
     points = 0.0
     forfeits = {one: 0, other: 0}
@@ -102,7 +102,7 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
         if slot.termination in FAULTS:
             x, o = (one, other) if slot.x == one else (other, one)
             forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
-    return PlayedEncounter(
+    return PlayedPairing(
         round=number,
         first=one,
         second=other,
@@ -115,15 +115,15 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
 
 
 def _append(connection: Connection, tournament: Row[Any], batch: PairingBatch) -> int:
-    # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
-    numbers = count(pairings.next_encounter(connection, tournament.id, None))
+    # A pairing of a round has one pair of games or several.
+    numbers = count(pairings.next_game_pair(connection, tournament.id, None))
     slots = [
-        Pairing(first_entry=first, second_entry=second, encounter=number, round=batch.round)
-        for one, other in batch.encounters
+        NewSlot(first_entry=first, second_entry=second, game_pair=number, round=batch.round)
+        for one, other in batch.pairings
         for number in islice(numbers, batch.games // _PAIR)
         for first, second in ((one, other), (other, one))
     ]
-    return pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)
+    return pairings.append_slots(connection, tournament.id, tournament.games_total, slots)
 
 
 _PAIR = 2

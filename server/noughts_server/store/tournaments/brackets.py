@@ -9,11 +9,11 @@ from sqlalchemy import Connection, func, select
 from noughts_server.competition.bracket import Decision, Match
 from noughts_server.competition.pairing_batch import Field
 from noughts_server.store.engine.schema import byes, pairings
-from noughts_server.store.pairing.rounds import read_encounters, read_field, tournament_row
+from noughts_server.store.pairing.rounds import read_field, read_pairings, tournament_row
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
 
-_MOST_ENCOUNTERS = 20_000
+_MOST_PAIRINGS = 20_000
 """Limit of the pairings in one message."""
 
 
@@ -57,13 +57,13 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
         return
     of_tournament = pairings.c.tournament_id == tournament.id
     newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()
-    from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
+    from_round = max(1, (newest or 1) - max(1, 2 * _MOST_PAIRINGS // len(labels)) + 1)
     of_rounds = byes.c.round >= from_round
     bye_rows = connection.execute(
         select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, of_rounds)
     )
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
-    for played, games_left in read_encounters(connection, tournament.id, from_round):
+    for played, games_left in read_pairings(connection, tournament.id, from_round):
         lead = played.first_points - played.second_points
         winner = None if games_left or not lead else labels[played.first if lead > 0 else played.second]
         row = MatchRow(

@@ -32,8 +32,8 @@ class Claim(NamedTuple):
     attempt: int
     slots: tuple[Slot, ...]
     """The slots without a game, in order; empty if the unit is complete."""
-    encounters: tuple[int, ...]
-    """The encounter of each slot if the tournament has openings; else empty."""
+    game_pairs: tuple[int, ...]
+    """The number of each slot's pair of games if the tournament has openings; else empty."""
     begun: Mapping[int, GameSoFar]
     """Journaled games of these slots, by ordinal."""
 
@@ -74,11 +74,11 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     stored = set(connection.scalars(statement))
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
-    encounters = tuple(schedule.encounters(missing)) if tournament.settings.openings else ()
+    game_pairs = tuple(schedule.game_pairs(missing)) if tournament.settings.openings else ()
     begun: Mapping[int, GameSoFar] = {}
     if tournament.settings.has_journal:
         begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
-    return Claim(number, attempt, tuple(schedule.slots(missing)), encounters, begun)
+    return Claim(number, attempt, tuple(schedule.slots(missing)), game_pairs, begun)
 
 
 def claim_next(

@@ -8,7 +8,7 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 from noughts_server.competition.schedule import Schedule
 from noughts_server.core.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.engine.schema import Kind, TournamentState
-from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
+from noughts_server.store.pairing.pairings import NewSlot, append_slots, next_game_pair
 from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.tournaments.tournaments import (
     MOST_GAMES,
@@ -111,15 +111,15 @@ def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> 
 
 
 def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Sequence[int]) -> None:
-    """Store these slots of the schedule `whole`, which is larger than the stored one, with new encounters."""
+    """Store these slots of the schedule `whole`, which is larger than the stored one, as new pairs of games."""
     base = base_schedule(connection, tournament)
-    encounter = next_encounter(connection, tournament.id, base)
-    numbers: dict[int, int] = {}
+    next_pair = next_game_pair(connection, tournament.id, base)
+    new_numbers: dict[int, int] = {}
     new = []
-    for (_, first, second), old in zip(whole.slots(slots), whole.encounters(slots), strict=True):
-        number = numbers.setdefault(old, encounter + len(numbers))
-        new.append(Pairing(first, second, number, 0))
-    _check_total(tournament, append_pairings(connection, tournament.id, tournament.games_total, new))
+    for (_, first, second), old_number in zip(whole.slots(slots), whole.game_pairs(slots), strict=True):
+        number = new_numbers.setdefault(old_number, next_pair + len(new_numbers))
+        new.append(NewSlot(first_entry=first, second_entry=second, game_pair=number, round=0))
+    _check_total(tournament, append_slots(connection, tournament.id, tournament.games_total, new))
 
 
 def _check_total(tournament: Tournament, total: int) -> None:

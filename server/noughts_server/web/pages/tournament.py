@@ -77,7 +77,7 @@ async def _known_tournament(website: Website, request: Request) -> Document:
         "desk": await permitted_actions(website, request, tournament),
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": _rounds(crosstable["matches"]),
-        "encounters": _rounds(crosstable["encounters"]),
+        "pairings": _rounds(crosstable["encounters"]),
         "faults": faults["games"],
         "last": await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else [],
         "more_faults": bool(faults["next_page_token"]),
