@@ -1,6 +1,11 @@
 """Reads the fields of forms. `forms.html.jinja` shows errors next to the fields."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import types_pb2
 from noughts_server.web.upstream import Failure
@@ -8,6 +13,35 @@ from noughts_server.web.upstream import Failure
 _LONGEST_SECONDS = 86_400
 LARGEST_NUMBER = 2**32 - 1
 """The largest number that a field without a limit of its own accepts."""
+Value = TypeVar("Value")
+
+
+class FormErrors:
+    """The failures of the fields of a form, which its page shows together."""
+
+    def __init__(self) -> None:
+        self._failures: list[Failure] = []
+
+    def read(self, read: Callable[[], Value], default: Value) -> Value:
+        """Return what the function returns; the default if the field that it reads is wrong."""
+        try:
+            return read()
+        except Failure as failure:
+            self._failures += (failure, *failure.others)
+            return default
+
+    def add(self, failure: Failure) -> None:
+        """Add the failure of a field."""
+        self._failures.append(failure)
+
+    def check(self, fields: Collection[str] = ()) -> None:
+        """Raise a Failure with all that were found. It is about the first wrong one of the fields, in their order."""
+        order = {field: place for place, field in enumerate(fields)}
+        failures = sorted(self._failures, key=lambda failure: order.get(failure.field, len(order)))
+        if failures:
+            failure, *others = failures
+            failure.others = tuple(others)
+            raise failure
 
 
 def whole_number(field: str, text: str, least: int, most: int) -> int:
@@ -26,13 +60,32 @@ def number_of(form: Mapping[str, str], field: str, most: int = LARGEST_NUMBER) -
 
 def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
     """Return the time control in the fields `bank`, `increment` and `move`, in seconds. Raises Failure."""
-    bank, increment, move = (_microseconds(form, field) for field in ("bank", "increment", "move"))
-    if increment and not bank:
-        raise wrong("increment", form["increment"], "a base time (On the clock), to which the increment is added")
-    return types_pb2.TimeControl(bank_us=bank, increment_us=increment, move_us=move)
+    errors = FormErrors()
+    bank, increment, move = (
+        errors.read(partial(_microseconds, form, field), None) for field in ("bank", "increment", "move")
+    )
+    if increment and bank == 0:
+        expected = "a base time (On the clock), to which the increment is added"
+        errors.add(wrong("increment", form["increment"], expected))
+    errors.check()
+    return types_pb2.TimeControl(bank_us=bank or 0, increment_us=increment or 0, move_us=move or 0)
 
 
-def _microseconds(form: Mapping[str, str], field: str) -> int:
+def moment_of(form: Mapping[str, str], field: str) -> Timestamp | None:
+    """Return the time in this field, in UTC; None if it is empty. Raises Failure."""
+    text = form.get(field, "").strip()
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise wrong(field, text, "a date and a time, e.g. 2026-03-01T18:00") from error
+    timestamp = Timestamp()
+    timestamp.FromDatetime(moment)
+    return timestamp
+
+
+def _microseconds(form: Mapping[str, str], field: str) -> int | None:
     text = form.get(field, "").strip()
     try:
         seconds = float(text or 0)
@@ -61,3 +114,8 @@ def in_form(failure: Failure, fields: Collection[str], form_names: Mapping[str, 
 def wrong(field: str, text: str, expected: str) -> Failure:
     """Return the failure of a field with this text, which is not the expected one."""
     return Failure(400, f"{field}: got {text[:100]!r}, expected {expected}", field=field, expected=expected)
+
+
+def wrong_fields(failure: Failure) -> dict[str, Failure]:
+    """Return the failures of single fields by the names of the fields."""
+    return {each.field: each for each in (failure, *failure.others) if each.field}

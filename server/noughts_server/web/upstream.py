@@ -77,6 +77,8 @@ class Failure(Exception):
         """The wrong field of a request or form; empty if the failure is about no single one."""
         self.expected = expected
         """The correct form of that field; empty if the message says it."""
+        self.others: tuple[Failure, ...] = ()
+        """The failures of other fields of the same form."""
         self.agent_hint = agent_hint
         """Advice for an agent, which has tools in place of commands; empty if `hint` names no command."""
 

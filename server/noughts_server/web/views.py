@@ -16,6 +16,7 @@ from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
+from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import is_built
 from noughts_server.web.joining import join_window
 from noughts_server.web.rendering import Rendering
@@ -52,7 +53,7 @@ class Views:
             lstrip_blocks=True,
         )
         self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-        self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text)
+        self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text, wrong_fields=wrong_fields)
         functions = (
             board_svg,
             piece_svg,

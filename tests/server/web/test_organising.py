@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
 from tests.support.background import bots_online
 from tests.support.browser import page_in
 from tests.support.site import Site
@@ -71,7 +72,9 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         assert page.context.cookies() == []
 
 
-def test_the_error_of_a_wrong_field_is_shown_next_to_it(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+def test_errors_of_wrong_fields_are_shown_next_to_all_of_them(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
     with page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
@@ -79,18 +82,16 @@ def test_the_error_of_a_wrong_field_is_shown_next_to_it(server: ServerUnderTest,
         name.fill("Spring Cup!")
         page.get_by_label("On the clock").fill("")
         page.get_by_role("button", name="Create the tournament").click()
-        # The form refuses the increment without a base time; then the server refuses the name.
         for field, words in (
-            (increment, "Expected a base time (On the clock), to which the increment is added."),
             (name, "Expected 1 to 63 characters from a-z, 0-9 and -."),
+            (increment, "Expected a base time (On the clock), to which the increment is added."),
         ):
             expect(field).to_have_accessible_description(re.compile(re.escape(words)))
             expect(field).to_have_attribute("aria-invalid", "true")
-            expect(field).to_be_focused()
-            expect(page.get_by_role("alert")).to_have_text(words)
             assert "tournament.name" not in page.content()
-            increment.fill("")
-            page.get_by_role("button", name="Create the tournament").click()
+        expect(page.get_by_role("alert")).to_have_count(2)
+        expect(name).to_be_focused()
+        increment.fill("")
         name.fill("spring-cup")
         page.get_by_label("Games a pair").fill("0.5")
         page.get_by_role("button", name="Create the tournament").click()
@@ -102,3 +103,89 @@ def test_the_error_of_a_wrong_field_is_shown_next_to_it(server: ServerUnderTest,
         name.fill("spring-cup")
         page.get_by_role("button", name="Create the tournament").click()
         expect(page.get_by_role("alert")).to_have_text("This name is already taken. Choose another.")
+
+
+def test_a_tournament_with_all_fields_of_the_command_line_is_created(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address, timezone_id="Asia/Tokyo") as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        page.get_by_label("Address").fill("full-cup")
+        page.get_by_label("Game (variant)").fill("gomoku")
+        page.get_by_label("Other times of single bots").fill("slow-bot=120+1\nnextstep:depth=3=5/move")
+        page.get_by_label("Start (Asia/Tokyo)").fill("2030-03-02T03:00")
+        page.get_by_label("Bots can join from").fill("2030-03-01T09:00")
+        page.get_by_label("Bots can join until").fill("2030-03-02T02:00")
+        page.get_by_text("Openings", exact=True).first.click()
+        page.get_by_label("Opening rule").select_option("pro")
+        page.get_by_label("Openings", exact=True).select_option("list")
+        page.get_by_label("Order of a book or list").select_option("random")
+        page.get_by_label("My own openings").fill("h8i9i8\nh8 h9")
+        page.get_by_label("turn or mirror each opening at random").check()
+        page.get_by_label("Added after each move").fill("often")
+        page.get_by_role("button", name="Create the tournament").click()
+        expect(page.get_by_role("alert")).to_have_count(2)  # the rule forbids h8 i9 i8
+        # The form keeps times in the visitor's time zone.
+        expect(page.get_by_label("Start (Asia/Tokyo)")).to_have_value("2030-03-02T03:00")
+        page.get_by_label("Opening rule").select_option("")
+        page.get_by_label("Added after each move").fill("1")
+        page.get_by_role("button", name="Create the tournament").click()
+        expect(page.get_by_role("heading", name="full-cup")).to_be_visible()
+    tournament = site.get("/api/v1/tournaments/full-cup").document
+    assert (tournament["start_at"], tournament["join_from"], tournament["join_until"]) == (
+        "2030-03-01T18:00:00Z",
+        "2030-03-01T00:00:00Z",
+        "2030-03-01T17:00:00Z",
+    )
+    openings = tournament["openings"]
+    assert (openings["kind"], openings["count"], openings["order"]) == ("list", 2, "random")
+    assert openings["symmetries"] is True
+    assert tournament["own_times"]["nextstep:depth=3"]["move_us"] == 5_000_000
+    assert tournament["own_times"]["slow-bot"]["bank_us"] == 120_000_000
+    assert tournament["rated"] is False
+
+
+def created(server: ServerUnderTest, site: Site, **fields: str) -> tuple[int, str]:
+    """Send the form for a new tournament; return the status and the text of the answer."""
+    token = server.token("ada")
+    form = {"csrf": Visitor(token).csrf, "schedule": "round_robin", **fields}
+    answer = site.post("/organise", form, cookie=f"noughts_token={token}")
+    return answer.status, answer.text
+
+
+def test_the_form_takes_books_and_opening_rules(server: ServerUnderTest, site: Site) -> None:
+    status, _ = created(server, site, id="book-cup", variant="gomoku", openings="balanced15", plies="4")
+    assert status == 303
+    tournament = site.get("/api/v1/tournaments/book-cup").document
+    assert (tournament["openings"]["kind"], tournament["openings"]["name"]) == ("list", "balanced15")
+    assert created(server, site, id="swap-cup", variant="gomoku", opening_rule="swap2")[0] == 303
+    assert site.get("/api/v1/tournaments/swap-cup").document["variant"] == "gomoku+swap2"
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"variant": "connect4", "opening_rule": "swap2"}, "Expected for swap2 five or more in a row"),
+        ({"variant": "chess", "openings": "balanced15"}, "Unknown game."),
+        ({"variant": "connect4", "openings": "balanced15"}, "the book balanced15: line"),
+        ({"variant": "gomoku", "openings": "list", "openings_text": "h8\nz99"}, "line 2: got cell z99"),
+        ({"variant": "gomoku", "openings": "list"}, "got no openings"),
+        ({"variant": "gomoku", "openings_text": "h8"}, "because openings are listed"),
+        ({"variant": "gomoku", "symmetries": "on"}, "Expected openings."),
+        ({"variant": "gomoku", "openings": "random", "plies": "51"}, "a whole number from 0 to 50"),
+        ({"variant": "gomoku", "openings": "random"}, "Expected 1 to 50"),
+        ({"own_times": "5/move"}, "Expected one bot a line with its time"),
+        ({"own_times": "a=5/move\na=6/move"}, "Expected a only once."),
+        ({"own_times": "a=soon"}, "Expected as time of a: none"),
+        ({"start_at": "tomorrow"}, "Expected a date and a time"),
+        ({"start_at": "2020-01-01T00:00"}, "Expected a time in the future"),
+    ],
+)
+def test_wrong_fields_of_the_form_are_explained(
+    server: ServerUnderTest, site: Site, fields: dict[str, str], message: str
+) -> None:
+    status, text = created(server, site, **{"id": "wrong-cup", "variant": "gomoku", **fields})
+    assert status == 400
+    assert message in text
+    assert text.count('class="fault"') == 1

@@ -1,0 +1,174 @@
+"""Reads the form for a new tournament."""
+
+import re
+from functools import partial
+from typing import Any
+
+from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
+from noughts_server.competition.formats import FORMATS, ROUND_ROBIN, TournamentFormat, format_named
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.convert.settings import settings_message
+from noughts_server.convert.times import time_control
+from noughts_server.core.resource_names import tournament_name
+from noughts_server.openings.books import BOOKS, book_lines
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.reading import OpeningsFileError, Part, read_openings
+from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
+from noughts_server.web.documents import Document
+from noughts_server.web.forms import LARGEST_NUMBER, FormErrors, moment_of, number_of, time_of, whole_number, wrong
+from noughts_server.web.upstream import Failure
+
+FORMAT_NAMES = {str(kind).replace("-", "_"): f"{kind.title}: {kind.summary}" for kind in FORMATS}
+"""Titles and summaries of the formats."""
+OPENINGS = {
+    "": "none: the empty board",
+    str(OpeningsKind.BALANCED): "at random, neither side ahead",
+    str(OpeningsKind.RANDOM): "at random",
+    **{book: f"the book {book}" for book in BOOKS},
+    str(OpeningsKind.LIST): "my own, listed below",
+}
+"""The sources of openings, in words."""
+RULES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
+"""The opening rules."""
+_DEFAULTS = {
+    "variant": "tictactoe",
+    "schedule": "round_robin",
+    "games_per_pair": "2",
+    "bank": "60",
+    "increment": "0.5",
+    "rated": "on",
+}
+_NAMES = (
+    *("title", "id", "variant", "schedule", "games_per_pair", "sprt", "rounds"),
+    *("bank", "increment", "move", "own_times", "start_at", "join_from", "join_until", "entries_min", "entries_max"),
+    *("opening_rule", "openings", "plies", "openings_order", "openings_text", "symmetries"),
+    *("concurrency", "seed", "repeat", "rated"),
+)
+FIELDS: Document = {name: _DEFAULTS.get(name, "") for name in dict.fromkeys((*_NAMES, *OPTIONS))}
+"""The fields of the form in their order, with their defaults."""
+FORM_NAMES = {"name": "id", "kind": "openings", "openings": "plies", "order": "openings_order"}
+"""Fields of the API whose fields in the form have other names."""
+RARE = {*OPTIONS, "concurrency", "seed"} - {"rounds", "sprt"}
+"""Fields of the part of the form that is closed if all of them are empty."""
+_NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
+"""Numeric fields of the settings, with their largest values; an empty one means the default."""
+_NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(option.default) is int})
+_SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.default) is bool)
+_TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
+_LARGEST_SEED = 2**64 - 1
+
+
+def tournament_in(values: Document) -> tournaments_pb2.Tournament:
+    """Return the tournament that the form describes. Raises Failure with all wrong fields."""
+    errors = FormErrors()
+    if not re.fullmatch(r"[a-z0-9-]{1,63}", values["id"]):
+        errors.add(wrong("id", values["id"], "1 to 63 characters from a-z, 0-9 and -"))
+    options: dict[str, Any] = {field: values[field] for field in ("title", *_TEXTS)}
+    for field, most in _NUMBERS.items():
+        if number := errors.read(partial(number_of, values, field, most), 0):
+            options[field] = number
+    options |= {field: bool(values[field]) for field in _SWITCHES}
+    no_times: dict[str, TimeControl] = {}
+    own_times = errors.read(partial(_own_times, values), no_times)
+    round_robin: TournamentFormat = ROUND_ROBIN
+    settings = TournamentSettings(
+        variant=errors.read(partial(_variant_name, values), ""),
+        schedule=errors.read(partial(_schedule, values), round_robin),
+        time=time_control(errors.read(partial(time_of, values), types_pb2.TimeControl())),
+        own_times=own_times,
+        openings=errors.read(partial(_openings, values), Openings()),
+        rated=bool(values["rated"]) and not own_times,
+        **options,
+    )
+    seed = errors.read(partial(_seed, values), None)
+    tournament = settings_message(settings, seed=seed)
+    tournament.name = tournament_name(values["id"])
+    tournament.entries_min = errors.read(partial(number_of, values, "entries_min"), 0)
+    tournament.entries_max = errors.read(partial(number_of, values, "entries_max"), 0)
+    join_from, join_until, start_at = (
+        errors.read(partial(moment_of, values, field), None) for field in ("join_from", "join_until", "start_at")
+    )
+    tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
+    if values["repeat"]:
+        tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
+    errors.check(FIELDS)
+    return tournament
+
+
+def _schedule(values: Document) -> TournamentFormat:
+    if values["schedule"] not in FORMAT_NAMES:
+        raise wrong("schedule", values["schedule"], f"one of {', '.join(FORMAT_NAMES)}")
+    return format_named(values["schedule"])
+
+
+def _seed(values: Document) -> int | None:
+    return whole_number("seed", values["seed"], 0, _LARGEST_SEED) if values["seed"] else None
+
+
+def _variant_name(values: Document) -> str:
+    """Return the name of the variant with its opening rule. The server checks a variant that it alone may know."""
+    name, rule = values["variant"], values["opening_rule"]
+    if rule not in RULES:
+        raise wrong("opening_rule", rule, f"one of {', '.join(OPENING_RULES)}")
+    full_name = f"{name}+{rule}" if rule else name
+    if rule and _known_variant(name) is not None:
+        try:
+            parse_variant(full_name)
+        except VariantError as error:
+            raise wrong("opening_rule", rule, error.expected) from error
+    return full_name
+
+
+def _known_variant(name: str) -> Variant | None:
+    try:
+        return parse_variant(name)
+    except VariantError:
+        return None
+
+
+def _own_times(values: Document) -> dict[str, TimeControl]:
+    """Return the times of single bots by label, from lines such as `Slow=5/move`."""
+    times: dict[str, TimeControl] = {}
+    for line in filter(None, map(str.strip, values["own_times"].splitlines())):
+        # Labels can contain `=` (`nextstep:depth=3`), times cannot.
+        label, _, text = line.rpartition("=")
+        if not label:
+            raise wrong("own_times", line, "one bot a line with its time, e.g. slow-bot=5/move")
+        if label in times:
+            raise wrong("own_times", line, f"{label} only once")
+        try:
+            times[label] = parse_time_control(text)
+        except TimeControlError as error:
+            raise wrong("own_times", line, f"as time of {label}: {error.expected}") from error
+    return times
+
+
+def _openings(values: Document) -> Openings:
+    """Return the openings. The server checks those at random."""
+    kind, order, text = values["openings"], values["openings_order"] or "sequential", values["openings_text"]
+    if kind not in OPENINGS:
+        raise wrong("openings", kind, f"one of {', '.join(filter(None, OPENINGS))}")
+    if order not in list(OpeningsOrder):
+        raise wrong("openings_order", order, " or ".join(OpeningsOrder))
+    if text.strip() and kind != OpeningsKind.LIST:
+        raise wrong("openings", kind, f"“{OPENINGS[str(OpeningsKind.LIST)]}”, because openings are listed")
+    plies = number_of(values, "plies", MOST_PLIES)
+    base = Openings(order=OpeningsOrder(order), symmetries=bool(values["symmetries"]))
+    if not kind:
+        if base.symmetries:
+            raise wrong("symmetries", "on", "openings")
+        return Openings()
+    if kind in (OpeningsKind.RANDOM, OpeningsKind.BALANCED):
+        return Openings(OpeningsKind(kind), plies=plies, symmetries=base.symmetries)
+    try:
+        variant = parse_variant(f"{values['variant']}+{values['opening_rule']}".rstrip("+"))
+    except VariantError as error:
+        raise wrong("variant", values["variant"], error.expected) from error
+    field = "openings" if kind in BOOKS else "openings_text"
+    lines = book_lines(kind) if kind in BOOKS else text.splitlines()
+    try:
+        return read_openings(base, kind, lines, variant, Part(plies=plies))
+    except (OpeningsFileError, OpeningError) as error:
+        raise Failure(400, f"{OPENINGS[kind]}: {error}", field=field) from error
