@@ -485,7 +485,7 @@ def test_scores_of_a_live_game_survive_a_reload_and_reach_other_sites(
                 expect(each.locator("#outcome")).to_contain_text("won, 1-0")
                 # With scores of both sides the bar appears; the number is the last score of the first bot.
                 expect(each.locator("#score-bar")).to_be_visible()
-                expect(each.locator("#score-first")).to_have_text("+6")
+                expect(each.locator("#score-first")).to_have_attribute("title", re.compile(r"\+6$"))
 
 
 def test_a_hidden_tab_closes_its_stream_and_catches_up_when_shown(
@@ -526,3 +526,32 @@ def test_times_are_in_the_readers_zone(site: Site, browser: Browser, cup: str) -
             time_texts[zone] = time.inner_text()
     assert re.search(r"\d\d:\d\d", time_texts["UTC"])
     assert time_texts["UTC"] != time_texts["Asia/Tokyo"]
+
+
+class Failing(Bot):
+    """Raises an exception at its second move."""
+
+    def choose(self, position: Position) -> int:
+        if position.ply > 1:
+            raise RuntimeError("the search failed " * 20)
+        return position.free[0]
+
+
+def test_both_players_fit_on_the_screens_of_laptops(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    matches: tuple[tuple[str | Bot, str, str], ...] = (
+        ("minimax:depth=1", "first-free", "qubic"),
+        (Failing(), "first-free", "gomoku"),
+        ("random", "first-free", "mnk:4,12,4"),
+    )
+    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    for first, second, variant in matches:
+        server.match(first, second, variant=variant, games=1)
+    names = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    assert len(names) == len(matches)
+    with page_in(browser, site.address) as page:
+        for width, height in ((1280, 720), (1366, 768), (1536, 864)):
+            page.set_viewport_size({"width": width, "height": height})
+            for name in names:
+                page.goto(f"/{name}/games/1")
+                bottom = "document.getElementById('strip-first').getBoundingClientRect().bottom"
+                assert page.evaluate(bottom) <= height, (name, width)

@@ -77,7 +77,8 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
         if keep:
             expect(page.locator("#score-graph .line")).to_have_count(2)
             expect(page.locator("#score-bar")).to_be_visible()
-            expect(page.locator("#score-first")).to_have_text("+3")
+            expect(page.locator("#score-first")).to_have_text("equal")
+            expect(page.locator("#score-first")).to_have_attribute("title", "The score that the bot reported: +3")
             expect(page.get_by_text("and not kept")).to_have_count(0)
             expect(page.locator("#thought-first")).to_contain_text("7. a1: +3, depth 3, 1,000,000 nodes")
             page.locator("#moves a").nth(4).click()
@@ -97,6 +98,29 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
             expect(page.locator("#scores")).to_be_hidden()
             expect(page.locator("#thinking")).to_be_hidden()
             expect(page.locator(".thoughts")).to_have_count(0)
+
+
+class Boasting(Bot):
+    """Plays the first free cell, and is sure that it wins."""
+
+    def choose(self, position: Position) -> Move:
+        return Move(position.free[0], score=1_000_100_000_000.0)
+
+
+def test_list_of_moves_shows_the_current_move_below_large_scores(server: ServerUnderTest, site: Site) -> None:
+    bots = {"lea-boasting-one": Boasting(), "lea-boasting-two": Boasting()}
+    play(server, site, "boasting", bots, variant="mnk:8,8,8", keep_scores="on")
+    with chromium() as browser, page_in(browser, site.address, viewport={"width": 1280, "height": 720}) as page:
+        page.goto("/tournaments/boasting/games/1")
+        expect(page.locator("#scores")).to_be_visible()
+        bottoms = page.evaluate("""() => [".list", ".moves [aria-current]"].map(
+            (part) => document.querySelector(part).getBoundingClientRect().bottom)""")
+        assert bottoms[1] <= bottoms[0]
+        expect(page.locator("#score-first")).to_have_text("winning")
+        expect(page.locator("#score-first")).to_have_attribute("title", re.compile(r"\+1e\+12$"))
+        page.set_viewport_size({"width": 390, "height": 844})
+        for label in page.locator(".strip .label").all():
+            assert label.evaluate("label => label.scrollWidth <= label.clientWidth")
 
 
 def test_a_game_ended_by_scores_says_why_on_its_page(server: ServerUnderTest, site: Site) -> None:

@@ -54,9 +54,9 @@ function show() {
   ])
     by(id).disabled = off;
   showLive();
-  showMoves();
   showScores(game, ply);
   showThoughts(game, ply, cell);
+  showMoves(); // After what takes space from the list of moves, which scrolls to the current one.
   showStrips(game, ply, heard, stopped);
 }
 

@@ -1,22 +1,15 @@
-// The bots' scores of their positions, from the first player's point of view, from -1 to 1. Engines use about 100 for a
-// small advantage, so that a score stands for a chance of winning, as in `gomocup/scores.py`. The scores of other bots
-// are on scales of their own, so each is divided by the largest one of the same bot.
+// The bots' scores of their positions as a graph and a bar, from the first player's point of view (`valueOf`).
 import { element } from "./board.js";
-import { SIDES, scoresOf } from "./strips.js";
+import { SIDES, scoresOf, valueOf } from "./strips.js";
 
 const LEAST = 3; // The number of scores of a bot that is enough for a scale.
-const OF_ENGINES = 100; // A bot with a score of this size uses the scale of engines.
-const LOGISTIC = 200; // A chance p of winning is the score 200 ln(p / (1 - p)).
 const WIDTH = 320;
 const HEIGHT = 96;
 const EDGE = 4;
 const by = (id) => document.getElementById(id);
 
 function curve(game, side) {
-  const told = scoresOf(game, side);
-  const largest = Math.max(...told.map(([, score]) => Math.abs(score))) || 1;
-  const scaled = (score) => (largest >= OF_ENGINES ? Math.tanh(score / (2 * LOGISTIC)) : score / largest);
-  return told.map(([at, score]) => [at, (side ? -1 : 1) * scaled(score)]);
+  return scoresOf(game, side).map(([at, score]) => [at, (side ? -1 : 1) * valueOf(game, side, score)]);
 }
 
 export function showScores(game, ply) {

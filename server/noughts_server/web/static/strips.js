@@ -43,14 +43,42 @@ export function showStrips(game, ply, heard, stopped) {
     set(by(`clock-${name}`), left === null ? "" : clock(Math.max(0, left - gone)));
     set(by(`points-${name}`), over ? (POINTS[game.result]?.[side] ?? "") : "");
     const last = scoresOf(game, side, ply).at(-1);
-    set(by(`score-${name}`), last ? scoreText(last[1]) : "");
+    const score = by(`score-${name}`);
+    set(score, last ? scoreWord(game, side, last[1]) : "");
+    score.title = last ? `The score that the bot reported: ${scoreText(last[1])}` : "";
     by(`strip-${name}`).classList.toggle("to-move", toMove);
     by(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
   });
 }
 
+// Engines use about 100 for a small advantage: a chance p of winning is the score 200 ln(p / (1 - p)), as in
+// `gomocup/scores.py`. Bots whose scores are all smaller have a smaller scale; scores from -1 to 1 are values.
+const OF_ENGINES = 100;
+const SCALE_OF_ENGINES = 200;
+const SMALL_SCALE = 5;
+// Values of positions that have a word: chances of winning of 95 % and 65 %.
+const WINNING = 0.9;
+const BETTER = 0.3;
+
+// Returns what a side's score stands for, from -1 (lost) to 1 (won). The scale follows from the side's largest score.
+export function valueOf(game, side, score) {
+  const largest = Math.max(...scoresOf(game, side).map(([, each]) => Math.abs(each)));
+  if (largest <= 1) return score;
+  return Math.tanh(score / (2 * (largest >= OF_ENGINES ? SCALE_OF_ENGINES : SMALL_SCALE)));
+}
+
+function scoreWord(game, side, score) {
+  const value = valueOf(game, side, score);
+  if (Math.abs(value) < BETTER) return "equal";
+  if (Math.abs(value) < WINNING) return value > 0 ? "better" : "worse";
+  return value > 0 ? "winning" : "losing";
+}
+
+// Returns a score with at most seven characters, e.g. `+35`, `-0.25` or `+1e+12`.
 export function scoreText(score) {
-  return `${score > 0 ? "+" : ""}${Math.abs(score) >= 100 ? Math.round(score) : Number(score.toFixed(2))}`;
+  const size = Math.abs(score);
+  const text = size >= 100_000 ? score.toExponential(0) : size >= 100 ? Math.round(score) : Number(score.toFixed(2));
+  return `${score > 0 ? "+" : ""}${text}`;
 }
 
 export function set(place, text) {
