@@ -241,10 +241,10 @@ class Referee:
                         yield game
 
     def hold(self, why: str) -> None:
-        """Begin no game until `go_on` is called with the same reason. Running games continue."""
+        """Begin no game until `release_hold` is called with the same reason. Running games continue."""
         self._held.add(why)
 
-    def go_on(self, why: str) -> None:
+    def release_hold(self, why: str) -> None:
         """Remove a hold. Games begin again unless there is another hold."""
         self._held.discard(why)
         self._settle()

@@ -91,5 +91,5 @@ def test_free_capacity_goes_to_a_tournament_before_an_earlier_guest(driver: Refe
     driver.referee.hold("test")
     driver.referee.add(unit(TEST, [Slot(1, 0, 1)]))
     driver.referee.add(unit(CUP, [Slot(1, 0, 1)]))
-    driver.referee.go_on("test")
+    driver.referee.release_hold("test")
     assert running_games(driver) == [(1, 1)]

@@ -25,7 +25,7 @@ from noughts_server.store.tournaments.tournaments import Tournament
 _SCHEDULE_SECONDS = 1.0
 """Longest time between two checks of the schedule, which other servers can change."""
 _CONCEDING_SECONDS = 1.0
-"""The time in which referees receive the message that the organiser's bots lose, and store their games."""
+"""Seconds in which referees receive the message that the organiser's bots lose, and store these games."""
 
 
 class RemotePlay:
@@ -68,7 +68,7 @@ class Control:
     observer: RemoteObserver
 
     def leads(self) -> bool:
-        """Whether this server does the work that only one server may do."""
+        """Whether this server does the work that only one server of a cluster must do."""
         return self.membership.first
 
     def director(self) -> Director:
@@ -77,10 +77,10 @@ class Control:
 
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:
-        """Offer the bots of these sessions to the referees inside the block."""
+        """Let the referees use the bots of these sessions while the block runs."""
         member = self.membership
         presence = Presence(sessions, self.referee, self.bus, member.node.name, member.silence_limit)
-        self.bus.on_connected += [presence.tell_all, self.referee.resynchronise, self.observer.resynchronise]
+        self.bus.on_connected += [presence.publish_all, self.referee.resynchronise, self.observer.resynchronise]
         standstill = Standstill(self.store, self.bus, member, self.referee)
         async with running(self.referee.run(sessions.wire), presence.run(), self.observer.run(), standstill.run()):
             yield

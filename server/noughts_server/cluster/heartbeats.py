@@ -25,7 +25,7 @@ _LONGEST_HOST_NAME = 40
 
 
 def node_name(kind: NodeKind) -> str:
-    """Return a name that no other process has or had: `KIND-HOST-PROCESS-RANDOM`."""
+    """Return a name that is unique for all time: `KIND-HOST-PROCESS-RANDOM`."""
     return f"{kind.name.lower()}-{socket.gethostname()[:_LONGEST_HOST_NAME]}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
@@ -39,7 +39,7 @@ class Membership:
         self.on_change: list[Callable[[], None]] = []
         """Called when the set or the order of live nodes has changed."""
         self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
-        """Called if others could claim this node's units because it was silent too long; gets the units that remain."""
+        """Called with the remaining units if this node was silent for so long that others could claim its units."""
         self._store = store
         self._bus = bus
         self._steps_back = False
@@ -51,12 +51,12 @@ class Membership:
 
     @property
     def first(self) -> bool:
-        """Whether this node is the oldest of its kind, which does the work that only one node may do."""
+        """Whether this node is the oldest of its kind. The oldest node does the work that only one node must do."""
         oldest = next((node.name for node in self.alive if node.kind is self.node.kind), "")
         return oldest == self.node.name
 
     def step_back(self) -> None:
-        """Let another node do the work of a single node: this node becomes the youngest with its next heartbeat."""
+        """Become the youngest node with the next heartbeat, so that another node does the work of the oldest one."""
         self._steps_back = True
 
     def silence_limit(self, node: str) -> float:
@@ -65,7 +65,7 @@ class Membership:
 
     @asynccontextmanager
     async def belonging(self) -> AsyncIterator[None]:
-        """Be a member of the cluster inside the block."""
+        """Be a member of the cluster while the block runs."""
         self._learn(await self._store.write_patiently(partial(beat, node=self.node, first=True)))
         try:
             async with running(self._beat()):

@@ -6,12 +6,15 @@ from math import ceil
 
 HEADER = "Noughts-Part"
 MOST_BYTES = 64 << 20
-"""Bytes of a message, and of all messages of one subject that are not complete."""
+"""Limit of the bytes of a message, and of all incomplete messages of one subject."""
 _MOST_SENDERS = 1_000
 
 
 def parts_of(data: bytes, sender: str, serial: int, part_bytes: int) -> Iterator[tuple[bytes, dict[str, str]]]:
-    """Yield the parts of a large message, each with its headers; `serial` differs for each message of the sender."""
+    """Yield the parts of a large message, each with its headers.
+
+    `serial` is different for each message of this sender.
+    """
     count = ceil(len(data) / part_bytes)
     for index in range(count):
         part = data[index * part_bytes : (index + 1) * part_bytes]
@@ -20,7 +23,7 @@ def parts_of(data: bytes, sender: str, serial: int, part_bytes: int) -> Iterator
 
 @dataclass
 class _PartialMessage:
-    """The parts that have arrived of one message."""
+    """The parts of one message that have arrived."""
 
     serial: str
     parts: list[bytes] = field(default_factory=list)
@@ -51,7 +54,7 @@ class MessageParts:
         message.parts.append(part)
         self._bytes += len(part)
         while self._bytes > MOST_BYTES:
-            # The sender of the oldest message can have died: its parts must not block the messages of others.
+            # The sender of the oldest message can have failed. Its parts must not block the messages of others.
             oldest = next(iter(self._messages))
             self._discard(oldest)
             if oldest == sender:

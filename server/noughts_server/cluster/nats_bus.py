@@ -33,10 +33,11 @@ _ROOT = "noughts."
 _PING_SECONDS = 1
 _CONNECT_SECONDS = 2
 _RECONNECT_SECONDS = 0.25
-# The messages that can wait to be sent, and those of a subscription that can wait to be read. Further ones are lost.
+# Limits of the messages that wait to be sent, and of a subscription's messages that wait to be read. Further ones are
+# lost.
 _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
-# The bytes that can wait in the client to be sent, and those of a subscription that can wait to be read.
+# Limits of the bytes that wait in the client to be sent, and of a subscription's bytes that wait to be read.
 _PENDING_BYTES = 64 << 20
 
 _PART_BYTES = 500_000
@@ -46,14 +47,14 @@ _PAYLOAD_HINT = "Give NATS a larger max_payload: docs/how-to/cluster.md has its 
 
 
 class NatsBus:
-    """Publish and subscribe, here and in the other processes of the cluster. Used from one event loop."""
+    """Publishes and subscribes in this process and in the cluster's other processes. Use it from one event loop."""
 
     def __init__(self, settings: BusSettings, name: str) -> None:
         self.settings = settings
         self.on_connected: list[Callable[[], None]] = []
-        """Called after a reconnection, and when messages from or to this process were lost."""
+        """Called after a reconnection, and after messages from or to this process were lost."""
         self.lost = 0
-        """Messages of this process that were not sent."""
+        """The number of messages of this process that were not sent."""
         self._name = name
         self._client_error: Exception | None = None
         """The client's last error."""
@@ -61,7 +62,7 @@ class NatsBus:
         self._dropped = DroppedMessages()
         self._client = Client()
         self._subjects: set[str] = set()
-        """The subjects with a codec that have or had a subscription here."""
+        """The subjects with a codec to which this process has ever subscribed."""
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._serials = count()
         """Numbers of the messages that are sent in parts."""
@@ -183,7 +184,7 @@ class NatsBus:
             await asyncio.sleep(_RECONNECT_SECONDS)
 
     async def _send(self, subject: str, data: bytes) -> None:
-        # Half of what NATS accepts, because the headers of a part count, too.
+        # Half of the limit of NATS, because the headers of a part count, too.
         part_bytes = min(_PART_BYTES, self._client.max_payload // 2)
         if len(data) <= part_bytes:
             await self._client.publish(subject, data)

@@ -1,4 +1,4 @@
-"""The logins of all servers: each server publishes those of its bots and follows those of the others.
+"""The logins of all servers. Each server publishes the logins of its bots, and receives those of the others.
 
 It publishes all of them once a second, and each change at once. A bot belongs to the server on which it logged in last;
 the other servers close its older streams.
@@ -47,14 +47,14 @@ class Presence:
             try:
                 async with running(self._silence.watch(self._node_left)):
                     while True:
-                        self.tell_all()
+                        self.publish_all()
                         await asyncio.sleep(BEAT_SECONDS)
             finally:
                 self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))
 
-    # Messages to the others.
+    # Messages to other servers.
 
-    def tell_all(self) -> None:
+    def publish_all(self) -> None:
         """Publish all bots in one complete message, because earlier messages may have been lost.
 
         If a bot is missing in a complete message, the others conclude that it has left.
@@ -100,7 +100,7 @@ class Presence:
         message.login = self._logins.get(version, 0)
         return message
 
-    # Messages from the others.
+    # Messages from other servers.
 
     def _on_server(self, message: pb.ServerPresence) -> None:
         server = message.server

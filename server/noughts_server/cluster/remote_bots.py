@@ -1,4 +1,4 @@
-"""Bots whose streams servers hold, as a referee of the cluster sees them.
+"""The bots of a cluster's servers, from the point of view of a referee.
 
 The referee sends the messages for a bot to its server as `BotAsks`: one for everything that happened in a turn of the
 event loop. The server returns `BotAnswers` with the times that it has measured. After a message was lost, the next asks
@@ -31,7 +31,7 @@ from noughts_server.runtime.endless_work import running
 logger = structlog.get_logger("noughts.cluster")
 
 _MOST_MOVES = 100_000
-"""Moves in the starts of one message, except in those of a bot that must be complete."""
+"""Limit of the moves in the starts of one message, unless a bot's message must be complete."""
 _REPEAT_SECONDS = 5.0
 """A question that is open for this long is repeated, and again after the same time."""
 _MOST_REPEATED = 1_000
@@ -46,9 +46,9 @@ class RemoteConnection:
         self.server = ""
         """The server that holds the stream, or held it last."""
         self.complete = False
-        """Whether the next asks must be complete."""
+        """Whether the next `BotAsks` must contain all games."""
         self.open_since_us: dict[int, int] = {}
-        """When earlier servers of the bot sent its open questions, by game, in µs of this machine's clock."""
+        """The times at which the bot's earlier servers sent its open questions, by game, in µs of this clock."""
         self.grace: asyncio.TimerHandle | None = None
         """The timer of the reconnect timeout, while it runs."""
         self._bots = bots
@@ -65,26 +65,26 @@ class RemoteConnection:
 
     @property
     def capacity_timed(self) -> int:
-        """The games with clocks that it accepts from this referee."""
+        """The number of games with clocks that it accepts from this referee."""
         return self._bots.share(self._presence.seats_timed) if self.online else 0
 
     @property
     def capacity_untimed(self) -> int:
-        """The games without clocks that it accepts from this referee."""
+        """The number of games without clocks that it accepts from this referee."""
         return self._bots.share(self._presence.seats_untimed) if self.online else 0
 
     @property
     def seats(self) -> tuple[int, int]:
-        """Its concurrent games without clocks, and with clocks, for all referees together."""
+        """Its capacity for games without clocks, and with clocks, for all referees together."""
         return self._presence.seats_untimed, self._presence.seats_timed
 
     def wake(self) -> None:
-        """Send what is in the player's outbox."""
+        """Send the messages in the player's outbox."""
         if self.server:
             self._bots.send_soon(self)
 
     def repeat_questions(self) -> None:
-        """Repeat the questions that have been open since the last call, because they or their answers can be lost."""
+        """Repeat the questions that have been open since the last call, because they or their answers could be lost."""
         player = self.player
         before = self._open_plies
         self._open_plies = {game.handle: game.ply for game in player.games.values() if game.mover is player}
@@ -102,7 +102,10 @@ class RemoteConnection:
             self.wake()
 
     def apply_presence(self, presence: pb.BotPresence) -> bool:
-        """Apply a report of its server. Return whether the bot came or went, or accepts another number of games."""
+        """Apply a report of its server.
+
+        Return whether the bot has connected or disconnected, or accepts another number of games.
+        """
         before = self.online, self.capacity_timed, self.capacity_untimed
         self._presence = presence
         player = self.player
@@ -121,7 +124,7 @@ class RemoteBots:
         self._membership = membership
         self._grace = grace
         self.is_home: Callable[[], bool] = lambda: True
-        """Returns whether this referee gets the capacity that is too small to be divided."""
+        """Returns whether this referee gets a capacity that is too small to be divided."""
         self._wires: dict[int, RemoteConnection] = {}
         self._senders: dict[RemoteConnection, None] = {}
         self._silence = Silence(membership.silence_limit)
@@ -134,7 +137,10 @@ class RemoteBots:
         return wire.seats if wire is not None and wire.online else None
 
     def share(self, seats: int) -> int:
-        """Return how much of a bot's capacity this referee may use. If there is too little for all, one gets it."""
+        """Return this referee's part of a bot's capacity.
+
+        A capacity that is too small for all referees goes to one of them.
+        """
         referees = self._membership.referees
         if len(referees) <= seats:
             return seats // max(1, len(referees))
@@ -227,7 +233,7 @@ class RemoteBots:
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
     def divide_again(self) -> None:
-        """Tell the referee the bots' new capacity, because the referees that share it or their bots have changed."""
+        """Give the referee the bots' new capacity, because the referees that share it, or their bots, have changed."""
         for wire in self._wires.values():
             if wire.online:
                 self._referee.update_seats(wire.player)

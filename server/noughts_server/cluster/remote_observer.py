@@ -1,4 +1,4 @@
-"""Games that are watched on a server and played by referees elsewhere.
+"""Games that are watched on a server and played by a cluster's referees.
 
 Once a second, and after each change, the server sends the referees the list of watched games; they send the events of
 these games. A gap in the numbers of the plies shows that a message was lost: then the server requests the game's state.
@@ -20,13 +20,13 @@ from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
 _PREPARED_SECONDS = 3.0
-"""The time for which the state of a game is requested before a watcher chooses it."""
+"""Seconds for which this server requests the state of a game that a watcher could choose."""
 _PREPARED = 8
-"""The number of a tournament's games whose state is requested before a watcher chooses among them."""
+"""The number of a tournament's games whose state this server requests before a watcher chooses some of them."""
 
 
 class RemoteObserver:
-    """The running games of all referees; see `WatchableGames`. Outside a cluster a `FeedObserver` does its work."""
+    """The running games of all referees, as `WatchableGames`. Outside a cluster, `FeedObserver` has this role."""
 
     def __init__(self, referees: RemoteReferee, bus: Bus, server: str) -> None:
         self._referees = referees

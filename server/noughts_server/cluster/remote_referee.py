@@ -1,4 +1,4 @@
-"""The referees of a cluster, as a server sees them: their questions to its bots, and the answers.
+"""The referees of a cluster, from the point of view of a server: their questions to its bots, and the answers.
 
 A `RemoteReferee` takes the place of a `Referee` for the connections of this server's bots. It judges nothing: it keeps
 the part of each game that the bot needs, and forwards questions and answers. The connections measure the times. After
@@ -104,7 +104,7 @@ class _Overdue(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class RemoteGame(Game):
-    """A game that a referee elsewhere judges, as one of its players, a bot of this server, knows it."""
+    """A game of a remote referee, with the facts that a player needs, which is a bot of this server."""
 
     referee: str
     """The name of its referee."""
@@ -159,7 +159,7 @@ class RemoteReferee:
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
         """Answers that are sent at the end of this turn of the event loop, by referee and bot version."""
         self._forfeits: dict[int, tuple[Termination, str]] = {}
-        """Why bots have lost their games, and the fault, by bot version, until they connect again."""
+        """How bots have lost their games: termination and fault, by bot version, until they connect again."""
         self._silence = Silence(limit)
         self.referees: dict[str, pb.RefereePresence] = {}
         """The last presence of each referee, by name."""
@@ -184,7 +184,7 @@ class RemoteReferee:
 
     def _count_as_live(self, referee: str) -> None:
         if self._silence.record_message(referee):
-            # Its games have ended here, so it waits for answers that will not come.
+            # Its games have ended here, so the referee waits for answers in vain.
             for version in self._players:
                 self._answer(referee, version).lost = True
 
@@ -251,7 +251,7 @@ class RemoteReferee:
     def _take(self, asks: pb.ClusterAsks) -> None:
         for bot in asks.bots:
             player = self.player(bot.version)
-            # The bot is away or has moved to another server. Only its games from before continue here, until the
+            # The bot is offline or has moved to another server. Only its earlier games continue here, until the
             # reconnect timeout.
             if _is_away(player) and (asks.referee, bot.version) not in self._games:
                 continue
@@ -447,7 +447,7 @@ class RemoteReferee:
         wire.wake()
 
     def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
-        """Forward the bot's answers to the referees that asked. Return complaints about games that it made up."""
+        """Forward the bot's answers to the referees that asked. Return complaints about answers to unknown games."""
         complaints: list[Complaint] = []
         games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments, thoughts = answers
         self.plies += len(games)
@@ -575,7 +575,7 @@ class RemoteReferee:
     def slots(self, tournament: int) -> list[int]:
         """Return the slots of some running games of a tournament, each once.
 
-        A referee that hangs stays listed for a while, with games that other referees have claimed since.
+        A frozen referee is listed for some time, with games that other referees have claimed meanwhile.
         """
         return list(
             dict.fromkeys(ordinal for report in self._tournament_reports(tournament) for ordinal in report.ordinals)

@@ -1,4 +1,4 @@
-"""Nodes that were heard on the bus, until they have been silent for longer than their silence limit."""
+"""The nodes from which messages came over the bus, until they have been silent for longer than their silence limit."""
 
 import asyncio
 from collections import deque
@@ -21,21 +21,21 @@ def usual_limit(node: str) -> float:
 class Silence:
     """The silence of each node in seconds.
 
-    If this node itself stood still, at most two intervals count, because messages of the others wait to be read.
+    If this node itself was suspended, at most two intervals count, because messages of other nodes wait to be read.
     """
 
     def __init__(self, limit: Limit = usual_limit) -> None:
         self._limit = limit
         self._seconds: dict[str, float] = {}
         self._silent: deque[str] = deque(maxlen=_MOST_SILENT)
-        """Nodes whose limit has passed and that have not been heard since: the newest `_MOST_SILENT`."""
+        """The newest `_MOST_SILENT` nodes that exceeded their limit and have sent no message since."""
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the nodes that count as live."""
         return iter(self._seconds)
 
     def record_message(self, node: str) -> bool:
-        """Count from 0 for this node, which has sent a message. Return whether it counted as silent before."""
+        """Reset the silence of a node that has sent a message. Return whether it counted as silent before."""
         self._seconds[node] = 0.0
         was_silent = node in self._silent
         if was_silent:

@@ -73,7 +73,7 @@ class Standstill:
         if reason:
             stop = partial(play_stopped, tournament_id=key, reason=str(reason), now_ms=now)
             if not await self._store.write(stop):
-                return  # the reason is stored already: only its beginning, if it is long
+                return  # The reason is stored already; of a long reason, only its beginning is stored.
             log_stop(name, reason.name, reason.error, reason.hint, _CHECK_SECONDS)
         else:
             await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))
@@ -85,6 +85,6 @@ class Standstill:
         offers = [{bot.version for bot in referee.offers} for referee in self._referee.referees.values()]
         installed = [bot for bot in tournament.bots if any(bot.version in versions for versions in offers)]
         if not installed or any(versions.issuperset(bot.version for bot in installed) for versions in offers):
-            return None  # a referee can play it: the tournament waits for its turn
+            return None  # A referee can play it: the tournament waits for its turn.
         labels = ", ".join(bot.label for bot in installed[:_MOST_NAMED])
         return _Reason("BOTS_APART", "no referee has all of its installed bots", f"offer {labels} at one referee.")

@@ -1,4 +1,4 @@
-"""The games that a referee of a cluster plays: units of every running tournament, claimed in the database.
+"""The supply of a cluster's referee: it claims units of all running tournaments in the database.
 
 The table of units is the queue. A referee holds a claimed unit until all games of the unit are stored. A referee that
 is silent for longer than its silence limit loses its units. The store refuses its later results, because their attempt
@@ -37,7 +37,10 @@ _FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
 _MOST_UNITS = 4
 """The most units of one claim."""
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
-"""The wanted time between two claims of games with clocks, because other referees could play the games that wait."""
+"""The shortest and longest time between two claims of games with clocks.
+
+Other referees could play games that wait here.
+"""
 
 
 class SharedUnits:

@@ -1,4 +1,4 @@
-"""The matches of a bracket, or the pairings of rounds, as formats return them and users see them."""
+"""The matches of a bracket, or the pairings of rounds, which formats return and users see."""
 
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar

@@ -15,7 +15,7 @@ START = 1500.0
 """The rating of a bot before its first rated game."""
 
 PROVISIONAL_GAMES = 30
-"""A rating from fewer games is provisional, and its K factor is the largest."""
+"""A rating from fewer games is provisional and has the largest K factor."""
 _SETTLED_GAMES = 300
 """From this number of games on, the K factor is the smallest."""
 _K_PROVISIONAL = 40.0
@@ -89,7 +89,8 @@ def rating_error(games: int) -> float:
     variances = _first_variances()
     if games < len(variances):
         return _Z95 * sqrt(variances[games])
-    # K is constant from here on, and the slope nearly is, so the recurrence V' = factor V + K^2 / 4 has this solution.
+    # From here on, K is constant and the slope is nearly constant. So the recurrence V' = factor V + K^2 / 4 has this
+    # solution.
     factor = (1 - _K_SETTLED * _slope(variances[-1])) ** 2
     limit = _K_SETTLED**2 / 4 / (1 - factor)
     return _Z95 * sqrt(limit + (variances[-1] - limit) * factor ** (games - len(variances) + 1))

@@ -8,7 +8,7 @@ from noughts_referee.rules import Variant
 
 _FILLED_SHARE = 0.9
 _TIMES_SHORTEST_GAME = 6
-"""Experience with many variants: games fill this share of the board, or last this many times the shortest game."""
+"""Typical games of many variants fill this share of the board, or last this many times as long as the shortest game."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class TournamentSettings:
     """The displayed name; can be empty."""
 
     def __post_init__(self) -> None:
-        # Without the scores, nobody could check why a game was adjudicated, and a resumed game would not know them.
+        # The scores are needed to check why a game was adjudicated, and to resume a game.
         if self.resign or self.draw:
             object.__setattr__(self, "keep_scores", True)
 

@@ -3,7 +3,7 @@
 _LARGEST_UNIT = 2_048
 _FEWEST_UNITS = 32
 """A tournament has at least this many units (if it has as many games), so that several processes could share it."""
-# Units of a shared tournament are smaller, because at its end each process waits for the last units of the others.
+# Units of a shared tournament are smaller, because at its end all processes wait for the last units.
 _LARGEST_SHARED_UNIT = 128
 _FEWEST_SHARED_UNITS = 256
 

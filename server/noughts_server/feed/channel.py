@@ -1,4 +1,4 @@
-"""What all channels of the feed have in common: numbered messages, the slots that they follow, and their watchers."""
+"""The base of all channels of the feed: numbered messages, followed slots, and watchers."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -22,7 +22,7 @@ class FeedSettings:
     kept_events: int = 1_024
     """Messages of a channel that are kept for watchers that reconnect."""
     buffered_events: int = 1_024
-    """Messages that can wait for one watcher of a game; beyond that it must resync."""
+    """Messages that can wait for one watcher of a game. With more, the watcher must resync."""
     buffered_frames: int = 64
     """The same limit for a watcher of tournaments, whose messages are larger and fewer."""
     interval: float = 0.25
@@ -32,7 +32,7 @@ class FeedSettings:
     boards: int = 4
     """The number of a tournament's games that are shown move by move."""
     reading: float = 0.05
-    """Seconds of each interval in which channels can read; a channel whose last reading is the oldest reads first."""
+    """Seconds of each interval in which channels can read. The channel with the oldest last reading reads first."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class FeedCounts:
     frames: int = 0
     """Messages that were passed to watchers' streams."""
     resyncs: int = 0
-    """Times that a watcher had to resync."""
+    """The number of times that a watcher had to resync."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class ReadingTime:
 
 
 class ChannelContext(NamedTuple):
-    """What the feed gives to a new channel: objects that all channels share, and the start of its numbers."""
+    """The arguments of a new channel: objects that all channels share, and the start of its numbers."""
 
     settings: FeedSettings
     counts: FeedCounts
@@ -120,7 +120,7 @@ class Channel:
     # Called by watchers.
 
     def join(self, from_sequence: int, epoch: int) -> "Watcher":
-        """Return a new watcher that starts with the missed messages, if they are kept, or with a snapshot."""
+        """Return a new watcher. It starts with the missed messages if they are kept, otherwise with a snapshot."""
         if not from_sequence and not epoch:
             first = [self._serialised(snapshot=self.view.snapshot())]
         elif epoch == self._epoch and 0 <= self.sequence - from_sequence <= len(self._recent_messages):

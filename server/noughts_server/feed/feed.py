@@ -42,7 +42,7 @@ class Feed:
         self.settings = settings
         self.counts = FeedCounts()
         self.epoch = secrets.randbits(64) or 1
-        """Identifies this server's numbering: numbers of another epoch mean nothing here."""
+        """Identifies this server's numbers of messages. Numbers of another epoch are not valid here."""
         self._store = store
         self._bus = bus
         self._observer = observer
@@ -125,7 +125,7 @@ class Feed:
         tournament = None if name == FEATURED else tournament_id("name", name)
         return TournamentsChannel(tournament, self._store, self._followers, self._observer, context)
 
-    # Handlers of events. Their callers play a game, commit or answer a call: errors of the feed must not reach them.
+    # Handlers of events. Their callers play games, commit or answer calls, so errors of the feed must not reach them.
 
     def _handle_event(self, event: GameEvent) -> None:
         for channel in self._followers.of(event.slot):

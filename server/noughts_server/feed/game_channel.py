@@ -38,7 +38,7 @@ class GameChannel(Channel):
         if running is not None:
             self._set_game(running)
             return
-        # The game was possibly stored since the first read; from now on no event is missed.
+        # The game was possibly stored since the first read. From now on, the channel gets all events.
         game = await self._store.read(self._read)
         if game.message.state == pb.GAME_STATE_ENDED and not self.is_over:
             self._set_game(game.message)
@@ -48,7 +48,7 @@ class GameChannel(Channel):
             self._must_read = False
             try:
                 message = (await self._store.read(self._read)).message
-            except NotFound:  # the test of this match was decided without this game, and the slot was removed
+            except NotFound:  # The test of this match was decided without this game, and the slot was removed.
                 result, termination = map(int, VOID)
                 message = pb.WatchedGame(state=pb.GAME_STATE_ENDED, result=result, termination=termination)  # type: ignore[arg-type]  # equal values
             if message.state == pb.GAME_STATE_ENDED and not self.is_over:
@@ -59,7 +59,7 @@ class GameChannel(Channel):
 
     def handle_event(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         if self.is_over:
-            return  # in a cluster the commit, which ends the channel, can arrive before the last plies
+            return  # In a cluster, the commit, which ends the channel, can arrive before the last plies.
         if isinstance(event, pb.WatchedPly):
             self.emit(pb.Increments(plies=[event]))
         elif self._game.state == pb.GAME_STATE_WAITING:

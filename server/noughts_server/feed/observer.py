@@ -47,7 +47,10 @@ class WatchableGames(Protocol):
         """Call the handler with each event in observed slots, once and in order, while the block runs."""
 
     def observe(self, slot: SlotKey) -> pb.WatchedGame | None:
-        """Publish the events of this slot until each call has been undone. Return the slot's game if it is running."""
+        """Publish the events of this slot until `stop_observing` was called as often.
+
+        Return the slot's game if it is running.
+        """
 
     def stop_observing(self, slot: SlotKey) -> None:
         """Undo one call of `observe`."""
@@ -151,7 +154,7 @@ class _ObservedGame:
         self.plies = len(game.moves)
         """The number of published plies."""
         self.scores = dict(game.scores or {})
-        """The mover's scores by ply, since the game is followed; all of them if they are stored."""
+        """The mover's scores by ply since the first observation, or all of them if the tournament stores scores."""
         self.withholds = game.conditions.timed and not game.conditions.live_scores
         """Whether scores are not published before the end of the game, because they would help the opponent."""
 
@@ -168,7 +171,7 @@ def waiting_game(conditions: GameConditions, slot: Slot) -> pb.WatchedGame:
     return message
 
 
-def tell_clocks(message: pb.WatchedGame | pb.WatchedPly, first_us: int | None, second_us: int | None) -> None:
+def set_clocks(message: pb.WatchedGame | pb.WatchedPly, first_us: int | None, second_us: int | None) -> None:
     """Set the clocks of the message; None for a side without a limit."""
     if first_us is not None:
         message.first_clock_us = first_us
@@ -183,12 +186,12 @@ def _game_message(observed: _ObservedGame) -> pb.WatchedGame:
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
     first_us, second_us = _clocks(game)
-    tell_clocks(message, first_us, second_us)
-    tell_scores(message, {} if observed.withholds else observed.scores)
+    set_clocks(message, first_us, second_us)
+    add_scores(message, {} if observed.withholds else observed.scores)
     return message
 
 
-def tell_scores(message: pb.WatchedGame, scores: Mapping[int, float]) -> None:
+def add_scores(message: pb.WatchedGame, scores: Mapping[int, float]) -> None:
     """Add the scores by ply, in order, and the last one of each side."""
     message.scores.update(scores)
     for ply, score in scores.items():
@@ -204,9 +207,9 @@ def _clocks(game: Game) -> tuple[int | None, int | None]:
 def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     ply = len(game.moves) - 1
     name = game_name(game.conditions.name, game.slot.ordinal)
-    # Not the last time: an answer without a move (a resignation, a timeout) has a time too.
+    # The last time can belong to an answer without a move (a resignation or a timeout).
     time_us = min(game.times_us[ply], _LARGEST_TIME_US)
     message = pb.WatchedPly(game=name, ply=ply, cell=game.moves[ply], time_us=time_us, score=score)
     first_us, second_us = _clocks(game)
-    tell_clocks(message, first_us, second_us)
+    set_clocks(message, first_us, second_us)
     return message

@@ -12,7 +12,7 @@ from noughts_server.convert.matches import candidates_messages, match_statistics
 from noughts_server.convert.tournaments import entry_labels, standing_message
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import game_name
-from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, waiting_game
+from noughts_server.feed.observer import SlotKey, add_scores, set_clocks, waiting_game
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game
@@ -56,17 +56,17 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     limits = playing.limits[slot.first], playing.limits[slot.second]
     if game is None:
         first_us, second_us = clocks_after(limits, ())
-        tell_clocks(message, first_us, second_us)
+        set_clocks(message, first_us, second_us)
         if tournament.ended:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
         return ReadGame(SlotKey(tournament.id, ordinal), message)
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
-    tell_scores(message, game.scores)
+    add_scores(message, game.scores)
     if game.clocks_us is not None:
         first_us, second_us = game.clocks_us
-        tell_clocks(message, first_us if limits[0] else None, second_us if limits[1] else None)
+        set_clocks(message, first_us if limits[0] else None, second_us if limits[1] else None)
     else:
         message.state = pb.GAME_STATE_ENDED
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
@@ -75,7 +75,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
             # A late move has a time but was not played. After an agreement on the opening, the clocks are unknown,
             # because the times of its choices do not show whose clock ran.
             first_us, second_us = clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies)
-            tell_clocks(message, first_us, second_us)
+            set_clocks(message, first_us, second_us)
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
@@ -86,7 +86,7 @@ def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedT
 
 
 def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
-    """Return the newest running tournaments and those with `known` IDs, without challenges and standings."""
+    """Return the newest running tournaments and those with the IDs in `known`, without challenges and standings."""
     public = [tournament for tournament in running_tournaments(connection) if tournament.kind is Kind.ORGANISED]
     running = {tournament.id: tournament for tournament in public[-_MOST_FEATURED:]}
     running |= {key: get_tournament_by_id(connection, key) for key in known if key not in running}
@@ -112,7 +112,10 @@ def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.Watche
 
 
 def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedPly]:
-    """Return the moves of a stored game that the known game lacks; none if it was followed from the start."""
+    """Return the moves of a stored game that the known game lacks.
+
+    If the game was followed from the start, there are none.
+    """
     moves = unpack_moves(game.moves, parse_variant(known.variant).cells)
     times = unpack_times(game.times)
     return [

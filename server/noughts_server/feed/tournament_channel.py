@@ -106,7 +106,7 @@ class TournamentsChannel(Channel):
         self._pending = pb.Increments()
         self._reading_time = context.reading_time
         self._must_read = True
-        """Whether the store has news. The next read can wait for its interval."""
+        """Whether the stored state has changed. The next read can wait for its interval."""
         self._must_read_now = True
         """Whether the next tick must read the store, because a tournament changed or ended."""
         self._ticks = 0
@@ -184,7 +184,7 @@ class TournamentsChannel(Channel):
         increments, self._pending = self._pending, pb.Increments()
         for key, shown in list(self._tournaments.items()):
             if shown.sent_rows.keys() - shown.rows.keys():
-                # An entry is gone: send the whole table again.
+                # An entry was removed: send the whole table again.
                 increments.gone.append(shown.now.name)
                 shown.sent_rows = {}
             message = shown.changes(self._observer.in_flight(key))
@@ -240,7 +240,7 @@ class TournamentsChannel(Channel):
         candidates: list[tuple[int, SlotKey]] = []
         for key in reversed(self._tournaments):
             slots = (slot for slot in self._observer.running(key) if slot not in self._boards)
-            # Each candidate has the number of boards that its tournament has before it.
+            # The key of a candidate is the number of boards that its tournament has before this one.
             candidates += enumerate(islice(slots, self._most_boards), start=boards[key])
         return (slot for _, slot in sorted(candidates, key=itemgetter(0)))
 

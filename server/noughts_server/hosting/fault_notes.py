@@ -1,4 +1,4 @@
-"""What submitted bots wrote to stderr, stored with the games that they lost by a fault."""
+"""Store the stderr output of submitted bots with the games that they lost by a fault."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ LONGEST_OUTPUT = 16 * 1024
 _MOST_WAITING = 1_000
 _MOST_COUNTED = 10_000
 _MOST_ATTEMPTS = 30
-"""A game that is not stored after so many attempts to save its note was played again."""
+"""Attempts to save a note. A game that is not stored after all of them was played again."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class FaultNotes:
         """The notes by tournament and bot version."""
         self._lost_with_process: list[_ProcessLoss] = []
         self._outlived: list[FinishedGame] = []
-        """Games lost by faults that did not end the process; which bot has lost is not known yet."""
+        """Games lost by faults that did not end the process. The entry that lost each one is not known yet."""
 
     @property
     def are_saved(self) -> bool:
@@ -70,15 +70,15 @@ class FaultNotes:
                     self._lost_with_process.append(_ProcessLoss(note, reason))
 
     def note_commit(self, report: CommitReport) -> None:
-        """Remember the games of this commit that were lost by a fault which did not end the process."""
+        """Remember this commit's games that a bot lost by a fault without the end of its process."""
         for game in report.games:
             if game.fault and game.termination in OUTLIVED and len(self._outlived) < _MOST_WAITING:
                 self._outlived.append(game)
 
     async def try_to_save(self, stderr_of: Callable[[int], str]) -> None:
-        """Store the notes on games that are stored; if the database is unavailable, a later call does it.
+        """Store the notes on the games that are stored. If the database is unavailable, a later call stores them.
 
-        `stderr_of` returns what the running process of a bot version wrote; an empty text without a process.
+        `stderr_of` returns the stderr output of a bot version's running process, or an empty text without a process.
         """
         losses, self._lost_with_process = self._lost_with_process, []
         outlived, self._outlived = self._outlived, []

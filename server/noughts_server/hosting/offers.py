@@ -1,4 +1,4 @@
-"""Bots installed on the machine of a cluster's referee, run in sandboxes whenever a tournament needs them."""
+"""Run bots that are installed on the machine of a cluster's referee in sandboxes, whenever a tournament needs them."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,16 +29,19 @@ _MOST_OUTPUT = 500
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A bot that is installed here."""
+    """A bot that is installed on this machine."""
 
     name: str
     version: str
     spec: BotSpec
     margin_us: int | None = None
-    """Its own time margin. None: the referee's, but at least `ENGINE_MARGIN_US` for engines that keep a clock."""
+    """The bot's own time margin.
+
+    None: the referee's margin, but at least `ENGINE_MARGIN_US` for engines with a clock.
+    """
 
     def time_margin_us(self, usual_us: int) -> int:
-        """Return its time margin in microseconds; `usual_us` is the referee's."""
+        """Return the bot's time margin in microseconds; `usual_us` is the referee's."""
         if self.margin_us is not None:
             return self.margin_us
         keeps_clock = self.spec.child_kind is not None and self.spec.child_kind.keeps_clock
@@ -54,12 +57,12 @@ class Offers:
     launcher: Launcher
     seats: int
     installed: set[int]
-    """Gets the keys of the bot versions that have sent a hello."""
+    """The keys of the bot versions that have sent a hello. `play` adds them."""
     on_ready: Callable[[], None]
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
 
     async def play(self, offer: Offer, bot: BotVersion) -> None:
-        """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
+        """Run one process of a bot for each seat, until this task is cancelled or a process cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
             for wire in self.sessions.team_wires(bot.id, self.seats, self.times.wire):
                 wire.player.margin_us = offer.time_margin_us(wire.player.margin_us)

@@ -24,9 +24,9 @@ class ProcessorTime:
         self._store = store
         self._limits = limits
         self._used: Counter[int] = Counter()
-        """In milliseconds, by the owner's key."""
+        """The time that each owner has used today, in milliseconds, by the owner's key."""
         self._unsaved: Counter[int] = Counter()
-        """The part of it that is not stored yet."""
+        """The part of that time that is not stored yet."""
         self._save_lock = asyncio.Lock()
 
     def check(self, owner: int) -> None:
@@ -56,8 +56,12 @@ class ProcessorTime:
             await self.save()
 
     async def save(self) -> None:
-        """Store the charges, and read the sums of all processes. A call after a NoughtsError stores them."""
-        async with self._save_lock:  # otherwise a call could read the sums before another has stored its charges
+        """Store the charges, and read the sums of all processes.
+
+        After a NoughtsError, the next call stores the charges.
+        """
+        # Without the lock, a call could read the sums before another one has stored its charges.
+        async with self._save_lock:
             day = self._store.now_ms() // _DAY_MS
             charges = self._unsaved
             self._unsaved = Counter()

@@ -1,4 +1,4 @@
-"""Submitted programs on disk, so that each is read from the database once."""
+"""A cache of submitted programs on disk, so that each is read from the database only once."""
 
 import hashlib
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from noughts_server.core.errors import DatabaseDamaged
 
 MOST_BYTES = 1 << 30
-"""Limit of all kept programs; those that were used least recently go first."""
+"""Limit of the total size. The cache deletes the programs that were used least recently."""
 
 
 class ProgramCache:
-    """The programs in a folder to which only this process writes, by their hashes (SHA-256)."""
+    """The programs by their hashes (SHA-256), in a folder to which only this process writes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -50,7 +50,10 @@ _REFUSED = frozenset(
         *("poplib", "telnetlib", "nntplib", "subprocess", "_posixsubprocess", "multiprocessing", "concurrent"),
     }
 )
-"""Modules of the standard library that reach out of the process: the sandbox blocks them, but later than this check."""
+"""Modules of the standard library for networks, processes and native code.
+
+The sandbox also blocks what they do, but only during a game.
+"""
 _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
 _LONGEST_PATH = _LONGEST_CLASS = 200
 _PIECE_BYTES = 64 << 10
@@ -74,7 +77,7 @@ class Program:
 async def examine_and_place(
     program: Program, folder: Path, launcher: Launcher, packages: Iterable[str] = ()
 ) -> tuple[BotSpec, str]:
-    """Have a child examine a program and write it to the folder; return its spec, and its entry in full.
+    """Have a child examine a program, and write it to the folder. Return the bot's spec and full entry.
 
     Raises InvalidArgument for an invalid program; the program itself does not run.
     """
@@ -86,13 +89,13 @@ async def examine_and_place(
 
 
 def open_for_passage(folder: str | Path) -> None:
-    """Let child processes of other users pass through a folder without listing it."""
+    """Let the child processes of other users enter a folder without listing it."""
     os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
 
 
 @asynccontextmanager
 async def program_folder(parent: Path) -> AsyncIterator[Path]:
-    """Create a folder for one program inside the block, which child processes of other users can pass through.
+    """Yield a folder for one program, which the child processes of other users can enter.
 
     A thread removes the folder, because a busy disk needs seconds for a thousand files.
     """
@@ -123,7 +126,7 @@ async def examine_in_child(launcher: Launcher, kind: str, entry: str, file: Path
 
 
 async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
-    """Return the result of a child; None if another process killed it, for example the kernel for lack of memory."""
+    """Return the result of a child; None if something else killed it, for example the kernel for lack of memory."""
     line = shlex.join(python("-m", "noughts_server.hosting.programs", str(file), request))
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
@@ -254,7 +257,7 @@ def _unpack(content: bytes, folder: Path) -> None:
         raise
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         if MachineTrouble.of(error):
-            raise  # the file of the author is not the cause
+            raise  # The author's file is not the cause.
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
         raise _bad(f"one that cannot be unpacked ({reason})", "a complete zip file, without a password") from None
     except Exception as error:  # raised by compression modules

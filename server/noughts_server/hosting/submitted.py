@@ -1,4 +1,4 @@
-"""Submitted bots: tried on arrival, and run in sandboxed processes whenever a tournament needs them."""
+"""Try submitted bots on arrival, and run them in sandboxed processes whenever a tournament needs them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -50,13 +50,13 @@ from noughts_server.store.people.submissions import (
 logger = structlog.get_logger("noughts.submitted")
 
 _UNPACKED_AT_ONCE = 4
-"""Programs that are unpacked at the same time. Each can exceed the limits of their space until it is measured."""
+"""Limit of the programs that are unpacked at the same time, because each can exceed the limits until it is measured."""
 MOST_PLAYING = 500
 """Limit of the processes of submitted bots."""
 _TICK_SECONDS = 2.0
-"""Seconds between two charges of running bots, which do not read the database."""
+"""Seconds between two charges of running bots. Charging does not read the database."""
 _READ_SECONDS = 30.0
-"""Seconds between two reads of the database without local events, because other servers can share it."""
+"""Seconds between two reads of the database without local events. Other servers can have changed it."""
 _MOST_OUTPUT = 1_500
 
 
@@ -85,19 +85,22 @@ class Host:
     sessions: Sessions
     limits: Limits
     leads: Callable[[], bool] = lambda: True
-    """Whether it runs bots at all: of the servers of a cluster only one does."""
+    """Whether this host runs bots now. Of the servers of a cluster, only the leader does."""
     left_to_others: Callable[[Connection], frozenset[str]] = lambda connection: frozenset()
-    """Returns the kinds of bots that others run. Reads the database."""
+    """Reads from the database the kinds of bots that other hosts run."""
     installed: set[int] = field(default_factory=set)
     """The keys of the bot versions whose processes run here."""
     refused: dict[int, str] | None = None
-    """The bots that this referee leaves to others because it cannot run them, with the reasons; None: they lose."""
+    """The bots that this referee cannot run and leaves to other hosts, with the reasons.
+
+    None: such bots lose their games.
+    """
     on_ready: Callable[[], None] = lambda: None
     """Called when `installed` has changed."""
 
     @classmethod
     def of_server(cls, server: Server) -> "Host":
-        """A server leaves to the referees of its cluster the kinds of bots that they accept."""
+        """Return the host of a server, which leaves the kinds of bots that its cluster's referees accept to them."""
         return cls(
             store=server.store,
             bus=server.bus,
@@ -117,12 +120,12 @@ class _Playing:
     task: "asyncio.Task[None]"
     process: RunningChild | None = field(default=None, repr=False)
     seconds: float = 0.0
-    """The processor time of this process that its owner was charged for."""
+    """The processor time of this process that was charged to its owner."""
 
 
 @asynccontextmanager
 async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Host], "SubmittedBots"]]:
-    """Make a function that gives a host, which runs inside the block, its submitted bots.
+    """Yield a function that returns the submitted bots of a host. They can run inside the block.
 
     Raises LockIncomplete if Python is accepted and the sandbox is incomplete.
     """
@@ -181,7 +184,7 @@ class SubmittedBots:
         await self._read()
         self._stand_by()
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Check which bots exist and which are needed. Return when the online bots are up to date."""
         # The event of the next check, so that a check that is already running does not count.
         checked = self._checked
@@ -218,7 +221,7 @@ class SubmittedBots:
                         self._start_and_charge(tasks)
                         checked.set()
                         await set_within(self._news, _TICK_SECONDS)
-            finally:  # nobody waits for a server that has stopped
+            finally:  # No task waits for a server that has stopped.
                 checked.set()
                 self._checked.set()
                 await self._time.try_to_save()
@@ -269,7 +272,7 @@ class SubmittedBots:
                 each.task.cancel()
 
     def _stand_by(self) -> None:
-        """Let the bots count as online whose owners have processor time left."""
+        """Count the bots as online whose owners have processor time left."""
         ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
         known = self._host.sessions.logins_here()
         logins = {bot.bot_version_id: OnlineBot.submitted(bot) for bot in ready}

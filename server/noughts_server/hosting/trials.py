@@ -41,7 +41,7 @@ _DEFAULT_VARIANT = "tictactoe"
 
 
 class Trials:
-    """The trials of a server. An owner has one at a time, and pays for its processor time."""
+    """The trials of a server. Each owner has one trial at a time, and its processor time is charged to the owner."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Trials:
         """The start times of an owner's trials of the last hour."""
 
     async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """Return an owner's upload with all fields set, after a trial in a variant (empty: one of its own).
+        """Try an owner's upload in a variant (empty: one that the bot declares). Return the upload with all fields set.
 
-        A program that its bot has submitted before needs no trial.
+        A program needs no trial if it was submitted for the same bot before.
 
         Raises InvalidArgument for an invalid bot, LimitReached for an owner with too many trials.
         """
@@ -117,10 +117,7 @@ class Trials:
         latest.append(now)
 
     async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, progress: list[str]) -> ConformanceReport:
-        """Try a bot; add each step to `progress`, and return its report.
-
-        Raises InvalidArgument, with its output, for an invalid bot.
-        """
+        """Try a bot, add each step to `progress`, and return the report. Raises InvalidArgument with the output."""
         hint = "Test it on your own machine: noughts bot check SPEC"
         agent_hint = "Test it with `check_bot`."
         try:
@@ -195,7 +192,7 @@ def _refusal(got: str, expected: str, hint: str, agent_hint: str = "") -> Invali
 def _without_paths(text: str) -> str:
     """Return a text for the owner of a bot, without the server's parts of paths.
 
-    These are the folders of submitted programs and of sandboxes, and those of Python, of which the longest fits best.
+    It removes the folders of submitted programs, of sandboxes and of Python, the longest first.
     """
     text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/{FOLDER_PREFIX}\w+(/bot)?|lock-\w+/\d+)/?", "", text)
     for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):

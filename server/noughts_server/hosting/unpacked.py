@@ -1,4 +1,4 @@
-"""The space of the unpacked programs that play: limits for each owner's, and for all together."""
+"""Limits on the disk space of unpacked programs: for each owner, and for the server."""
 
 import os
 from collections import Counter
@@ -16,7 +16,7 @@ _RETRY_SECONDS = 60.0
 
 
 class UnpackedPrograms:
-    """The space of the programs that are unpacked now: a small zip file can have a large content."""
+    """Counts the disk space of unpacked programs, because a small zip file can have a large content."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -24,7 +24,7 @@ class UnpackedPrograms:
         """The unpacked bytes, by owner."""
 
     def check(self, owner: int, size: int = 0) -> None:
-        """Raise LimitReached if a program of so many bytes is too much for its owner, or for the server."""
+        """Raise LimitReached if another program of this size would exceed the limit of its owner or of the server."""
         self._check("unpacked_mib", "MiB of its owner's unpacked bots (unpacked_mib)", self._bytes[owner] + size)
         self._check("all_unpacked_mib", "MiB of unpacked bots (all_unpacked_mib)", self._bytes.total() + size)
 
@@ -36,7 +36,7 @@ class UnpackedPrograms:
 
     @contextmanager
     def holding(self, owner: int, size: int) -> Iterator[None]:
-        """Count an unpacked program inside the block. Raises LimitReached."""
+        """Count an unpacked program while the block runs. Raises LimitReached."""
         self.check(owner, size)
         self._bytes[owner] += size
         try:
@@ -53,6 +53,6 @@ def space_of(folder: Path) -> int:
     for path, folders, files in os.walk(folder):
         total += _BLOCK * len(folders)
         for name in files:
-            # A whole block more than its full blocks: the last one can be used in part.
+            # Count one block more than the full ones, because a file can use a part of its last block.
             total += _BLOCK + os.lstat(os.path.join(path, name)).st_size // _BLOCK * _BLOCK
     return total

@@ -19,10 +19,13 @@ from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 logger = structlog.get_logger("noughts.absences")
 
 _CHECKS = 20
-"""The checks in a row after which an entry is withdrawn. A count, because the server may stand still for seconds."""
+"""The number of checks in a row after which an entry is withdrawn.
+
+Seconds would also count while the server is suspended.
+"""
 
 _Waiting = tuple[int, int, tuple[int, int]]
-"""The keys of tournament and entry, and the open question as game and ply: (0, 0) if the bot is away."""
+"""Key of the tournament, number of the entry, open question as (game, ply); (0, 0) if the bot is offline."""
 _AWAY = (0, 0)
 
 
@@ -40,7 +43,7 @@ class Absences:
     refused: Mapping[int, str] = field(default_factory=dict)
     """Bot versions that cannot play here, with the reason."""
     _checks: dict[_Waiting, int] = field(default_factory=dict, init=False)
-    """The number of checks in a row that found an entry waited for."""
+    """The number of checks in a row in which games waited for the same entry and question."""
 
     async def run(self) -> None:
         """Check until cancelled."""

@@ -56,10 +56,10 @@ class AnalysisQueue:
         return sum(map(len, self._waiting.values()))
 
     def add(self, request: AnalysisRequest) -> None:
-        """Add a game. Raises LimitReached.
+        """Add a game of a caller. Raises LimitReached.
 
-        A game that waits already moves to this caller if its turn then comes earlier. If the queue is full, the caller
-        with the most games gives one up for a caller with fewer.
+        If the game waits already for another caller, it moves to this one if its turn then comes earlier. If the queue
+        is full, the last game of the caller with the most games makes space for a caller with fewer.
         """
         caller, game = request
         key = _key(game)
@@ -85,7 +85,7 @@ class AnalysisQueue:
         return next((caller for caller, games in self._waiting.items() if _key(game) in games), None)
 
     def _turn(self, caller: str, number: int) -> tuple[int, int]:
-        """Return a value that is smaller for an earlier turn: that of the caller's game with this number, from 0."""
+        """Return the turn of the caller's game with this number, from 0. An earlier turn is a smaller value."""
         callers = [*self._waiting]
         return number, callers.index(caller) if caller in self._waiting else len(callers)
 
@@ -138,7 +138,7 @@ class Analyses:
         self._current: GameToAnalyse | None = None
 
     def request(self, caller: str, game: GameToAnalyse) -> None:
-        """Have a game analysed, unless it is waiting for that already. Raises LimitReached."""
+        """Add a game to the queue, unless it waits already. Raises LimitReached."""
         request = AnalysisRequest(caller, game)
         if self._leads():
             self._add(request)
@@ -176,9 +176,8 @@ class Analyses:
                     await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
 
     async def _analyse(self, game: GameToAnalyse) -> None:
-        """Analyse a game and store the result, or why there is none.
-
-        If the machine was too busy, nothing is stored, and the next request tries again.
+        """Analyse a game, and store the result or the reason of the failure. If the machine was too busy, store
+        nothing: the next request tries again.
         """
         # The caller can have read the database before an analysis was stored, and asked for another one after that.
         if await self._store.read(partial(has_analysis, game=game)):

@@ -13,7 +13,7 @@ Handler = Callable[[Any], None]
 
 
 class Bus(Protocol):
-    """Publish and subscribe."""
+    """The interface of a bus."""
 
     def publish(self, subject: str, message: Any) -> None:
         """Deliver the message to all present subscribers."""

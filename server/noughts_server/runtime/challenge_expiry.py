@@ -1,4 +1,4 @@
-"""Cancel challenges that wait for a bot which does not reconnect, because they would count as open for ever."""
+"""Cancel challenges that wait for an offline bot. Otherwise they would count as open for ever."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,9 +19,7 @@ logger = structlog.get_logger("noughts.challenges")
 async def expiring_challenges(store: Store, sessions: Sessions, director: Director, leads: Callable[[], bool]) -> None:
     """Cancel challenges that wait for an offline bot at two checks in a row, until cancelled.
 
-    The checks are one reconnect timeout apart, but at least 1 s.
-
-    Of the servers of a cluster only the one that `leads` does it.
+    The checks are one reconnect timeout apart, but at least 1 s. Only the server of a cluster that `leads` checks.
     """
     waiting: set[str] = set()
     while True:

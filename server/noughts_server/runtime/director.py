@@ -1,4 +1,4 @@
-"""The director: decides which tournaments are played, at the request of callers and at scheduled times.
+"""The director decides which tournaments are played, at the request of callers and at scheduled times.
 
 It writes its decisions to the store; a `TournamentPlay` plays the tournaments.
 """
@@ -74,10 +74,10 @@ class Director:
                     task.cancel()
 
     async def run_uncancelled(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """Do the work, and return its result or raise its error. If the caller is cancelled, the work continues.
+        """Await `work`, and return its result or raise its error. If the caller is cancelled, the work continues.
 
-        A caller is cancelled if its client hangs up. Without the remaining steps of its work, the store could contain a
-        running tournament that is not played. Raises Draining if the server stops.
+        A caller is cancelled if its client hangs up. If the work ended halfway, the store could contain a running
+        tournament that is not played. Raises Draining if the server stops.
         """
         if self._tasks is None:
             raise Draining()
@@ -248,7 +248,7 @@ class Director:
 
 
 def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:
-    """Return a function that frees a bot for a tournament's timed game: a challenge ends, or a guest's test waits."""
+    """Return a function that ends a bot's challenge, or delays a guest's test, for a timed game of a tournament."""
 
     def displace(guest: GameConditions) -> None:
         if guest.guest_test:
@@ -260,7 +260,7 @@ def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameCon
 
 
 async def _outcome(work: Callable[[], Awaitable[Outcome]]) -> Outcome | Exception:
-    """Return what `work` returns or raises, because an exception would end the group of its task."""
+    """Return the result or the exception of `work`. A raised exception would end the task group."""
     try:
         return await work()
     except Exception as error:

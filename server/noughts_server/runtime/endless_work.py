@@ -1,4 +1,4 @@
-"""Coroutines that run until cancelled: their start, their waits, and the log of their errors."""
+"""Start coroutines that run until cancelled, wait for events with a timeout, and log errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -29,7 +29,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 @contextmanager
 def logging_errors(logger: Any, event: str) -> Iterator[None]:
-    """Log an error of the block as this event, and do not raise it: it must not end the games of the server."""
+    """Log an error of the block as this event, and suppress it, because it must not end the server's games."""
     try:
         yield
     except NoughtsError as error:

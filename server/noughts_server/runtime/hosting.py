@@ -21,7 +21,7 @@ class Hosting(Protocol):
     async def prepare(self) -> None:
         """Let the submitted bots count as online before the server answers its first call."""
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Check the bots after a change. On return a submitted bot counts as online, and a retired one does not."""
 
     async def run(self) -> None:

@@ -17,12 +17,12 @@ _LONGEST_REASON = 2_000
 
 
 class JudgingError(Exception):
-    """The process has failed; the text is the reason, with what the process wrote."""
+    """The process has failed. The text is the reason, with the output of the process."""
 
     def __init__(self, reason: str, written: str = "") -> None:
         super().__init__(f"{reason}: {written}" if written else reason)
         self.reason = reason
-        """The reason without what the process wrote, which is only for the operator."""
+        """The reason without the output, which is only for the operator."""
 
 
 class TookTooLongError(JudgingError):
@@ -65,6 +65,6 @@ def take_lowest_priority() -> None:
 
 
 def limit_processor_time(seconds: int) -> None:
-    """End this process when it has used this processor time, even if nobody waits for its answer any more."""
+    """End this process when it has used this processor time, also if no other process waits for the answer any more."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds if most == resource.RLIM_INFINITY else min(seconds, most), most))

@@ -1,4 +1,4 @@
-"""Delete rows that no caller needs any more, so that calls alone do not make the database grow."""
+"""Delete rows that no caller needs any more, so that calls do not make the database grow without limit."""
 
 import asyncio
 from contextlib import suppress

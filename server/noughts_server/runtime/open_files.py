@@ -1,4 +1,4 @@
-"""Report when this process can open no more files: it then accepts no connection, and nothing else reports that."""
+"""Log when this process can open no more files. It then accepts no connection, and no other part logs that."""
 
 import asyncio
 import errno
@@ -13,14 +13,14 @@ from noughts_server.core.errors import MACHINE_TROUBLES
 logger = structlog.get_logger("noughts.server")
 
 _SPARE = 16
-"""Files that a healthy process can still open."""
+"""A process that can open fewer further files than this lacks files."""
 _PERIOD_SECONDS = 1.0
 _CALM_SECONDS = 5.0
-"""The time without a lack after which its end is logged, because new connections can use up the files at once."""
+"""Seconds without a lack of files before its end is logged, because new connections can use up the files again."""
 
 
 class OpenFiles:
-    """Whether this process lacks files, and the log of when that began and ended."""
+    """Checks whether this process lacks files, and logs when a lack begins and ends."""
 
     def __init__(self) -> None:
         self._lacked_at: float | None = None

@@ -1,19 +1,19 @@
-"""The number of a test's games to play at once, derived from how long its games take.
+"""The number of concurrent games of a test, derived from the duration of its games.
 
-A bot that needs 40 ms for a move gains nothing from a thousand concurrent games: all of them end late, and together.
-A bot that answers in microseconds needs many, so that a frame carries many questions. So a test begins with one pair
-of games. It doubles while its games are quick, or while more concurrent games do not make each of them slower.
+For a bot that needs 40 ms for a move, a thousand concurrent games only end later, all together. A bot that answers in
+microseconds needs many concurrent games, so that a frame carries many questions. So a test begins with one pair of
+games. The number doubles while the games are quick, or while more games do not make each of them slower.
 """
 
 _FEWEST = 2
 """A pair of games."""
 _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 _LONGER = 1.5
-"""If games take this many times as long when twice as many run, the larger number gains nothing."""
+"""If twice as many games make each one take this many times as long, the larger number is not worth it."""
 _FULL = 0.7
-"""A measurement counts only if on average at least this part of the allowed games was running."""
+"""A measurement counts only if on average at least this share of the allowed games was running."""
 _REPEATS = 16
-"""After this many measurements at one number of games, twice the number is tried again."""
+"""After this many measurements with the same number of games, twice the number is tried again."""
 
 
 class Pace:
@@ -39,7 +39,7 @@ class Pace:
         self._game_seconds = 0.0
         """The sum of the running time of all games in this period."""
 
-    def look(self, now: float, finished: int, running: int) -> None:
+    def update(self, now: float, finished: int, running: int) -> None:
         """Note the games that have finished since the start, and those that run. Change `games` if that is due."""
         self._game_seconds += self._running * (now - self._last_time)
         self._last_time, self._running = now, running

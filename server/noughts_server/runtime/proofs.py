@@ -1,4 +1,4 @@
-"""The judge of `--adjudicate exact`: proves the values of the positions of running games, in one process.
+"""Prove the values of positions of running games for `--adjudicate exact`, in one process.
 
 Only the games of such tournaments wait for it. The work for each position is bounded, and its result depends on the
 position only, so games end alike at any concurrency.
@@ -22,7 +22,7 @@ logger = structlog.get_logger("noughts.proofs")
 _MOST_KNOWN = 1 << 16
 """Values that are remembered: some tens of megabytes."""
 _AT_ONCE = 4
-"""Positions that the process has at once: enough to keep it busy, and few, because they delay other tournaments."""
+"""Positions that the process has at once: enough to keep it busy. More would delay other tournaments."""
 _LONGEST_SECONDS = 120.0
 """The time for one position after which the process is ended, and its positions count as not proven."""
 _Position = tuple[str, int, int, int]
@@ -80,9 +80,10 @@ class Proofs:
             self._referee.conclude(known)
 
     async def _conclude_next(self) -> None:
-        """Conclude the games of the next position that is proven. After a failure, no position that was sent is proven.
+        """Read the next answer, and conclude the games that wait for it. After a failure of the process, the positions
+        that were sent count as not proven.
 
-        No game waits for positions that were sent after its own.
+        Later positions do not delay a game.
         """
         try:
             await self._ask()
@@ -101,9 +102,8 @@ class Proofs:
         self._referee.conclude([(game, ply, value) for game, ply in waiting])
 
     async def _ask(self) -> None:
-        """Send positions to the process, which is started if it does not run: one of each tournament in turn.
-
-        Raises OSError.
+        """Send positions to the process, one of each tournament in turn. Start the process if necessary. Raises
+        OSError.
         """
         questions = []
         while self._open and len(self._sent) < _AT_ONCE:

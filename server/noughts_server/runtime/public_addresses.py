@@ -1,4 +1,4 @@
-"""The addresses to which the server sends requests for others: public ones that do not belong to its own machine."""
+"""Check the addresses of webhooks: the server sends requests only to public addresses of other machines."""
 
 import asyncio
 import socket
@@ -43,7 +43,7 @@ OWNER_LOOKUPS, MOST_LOOKUPS = 4, 64
 _WEB_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1025
 _FOREIGN_ADDRESSES = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
-"""Addresses that no machine has. If a program can bind them, its system lets programs bind any address."""
+"""Addresses that no machine has. If a program can bind them, the system lets programs bind any address."""
 
 
 class LookupsBusy(OSError):

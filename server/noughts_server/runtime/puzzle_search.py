@@ -23,7 +23,7 @@ def question(games: GamesToSearch) -> list[Any]:
 
 
 def puzzles_of(answer: Any) -> list[list[Puzzle]]:
-    """Return the puzzles of each game from what the process has printed. Raises TypeError, ValueError."""
+    """Return the puzzles of each game from the output of the process. Raises TypeError, ValueError."""
     return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in puzzles] for puzzles in answer]
 
 

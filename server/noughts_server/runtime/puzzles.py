@@ -64,8 +64,8 @@ async def search(store: Store, games: GamesToSearch) -> int:
 async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:
     """Return the puzzles of each game.
 
-    If the search fails, each game is searched alone. A game that fails alone has no puzzles, so that it neither costs
-    other games theirs nor is searched for ever.
+    If the search fails, search each game in a process of its own. A game whose own search fails counts as searched and
+    has no puzzles.
     """
     seconds = _LONGEST_STEP_SECONDS if len(games.games) > 1 else _LONGEST_GAME_SECONDS
     try:

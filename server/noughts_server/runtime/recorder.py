@@ -24,9 +24,9 @@ from noughts_server.store.ratings.rater import FoldingState
 logger = structlog.get_logger("noughts.recorder")
 
 COMMITTED = "games.committed"
-"""The subject under which a server publishes each commit's report on its bus."""
+"""The bus subject of the reports of commits."""
 DAMAGED = "games.damaged"
-"""The subject for tournaments whose games cannot be stored. Its messages are pairs of the store's key and the error."""
+"""The bus subject of tournaments whose games cannot be stored. A message is the tournament's key and the error."""
 STORE_SECONDS = 10.0
 """Seconds for which a process that stops waits for an unavailable database."""
 
@@ -45,7 +45,7 @@ async def recording(
         try:
             yield recorder
         finally:
-            store.lose_patience(patience)
+            store.limit_retries(patience)
             await recorder.close()
 
 
@@ -55,19 +55,19 @@ class _TrialSucceeded(Exception):  # noqa: N818  # not an error
 
 @dataclass(eq=False)
 class Recorder:
-    """Accepts games without blocking, and commits them in its one loop, `run`. Used from one event loop."""
+    """Accepts games without blocking, and commits them in `run`. Use it from one event loop."""
 
     store: Store
     publish: Callable[[CommitReport], None]
     """Called after each commit, in the event loop."""
     on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None
-    """Gets the key of a tournament whose part of the database is damaged: its games cannot be stored."""
+    """Called with the key of a tournament whose part of the database is damaged, so that its games cannot be stored."""
     on_settled: Callable[[list[FinishedGame], list[FinishedGame]], None] = lambda games, stored: None
-    """Called after each commit with the games that it contained, and those of them that were stored."""
+    """Called after each commit with its games, and with those that were stored."""
     interval_seconds: float = 0.25
     """Seconds from the beginning of one commit to that of the next."""
     backlog_limit: int = 50_000
-    """The number of games that are not committed yet, above which `wait_for_space` waits."""
+    """If more games than this are not committed yet, `wait_for_space` waits."""
     referee: str = ""
     """The node's name in a cluster."""
 
@@ -78,9 +78,9 @@ class Recorder:
         self._advanced: dict[tuple[int, int], Game] = {}
         """Journaled games with new moves since the last commit, by tournament and slot."""
         self._recorded = 0
-        """The number of games that were recorded so far."""
+        """The number of games recorded so far."""
         self._committed = 0
-        """The number of games that were committed so far."""
+        """The number of games committed so far."""
         self._is_closed = False
         self._is_running = False
         self._failure: BaseException | None = None
@@ -104,14 +104,14 @@ class Recorder:
         self._wake.set()
 
     def journal(self, games: Iterable[Game]) -> None:
-        """Let the next commit store the moves of these games, unless they have ended. Do nothing after `close`."""
+        """Have the next commit store the moves of these games, unless they have ended. Do nothing after `close`."""
         if not self._is_closed:
             for game in games:
                 self._advanced[game.conditions.tournament, game.slot.ordinal] = game
             self._wake.set()
 
     async def flush(self) -> None:
-        """Return when everything recorded so far is committed. If `run` has failed, raise its error."""
+        """Return when all games recorded so far are committed. If `run` has failed, raise its error."""
         target = self._recorded
         while self._committed < target:
             self._no_delay.set()

@@ -1,4 +1,4 @@
-"""The online bots: the connections of all bots that have logged in, and the tickets of bots that are about to."""
+"""The online bots: the connections of all bots that have logged in, and the tickets with which bots can log in."""
 
 import asyncio
 import secrets
@@ -29,23 +29,23 @@ from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.people.submissions import Submission, submissions_of
 
 _FORGET_SECONDS = 3_600.0
-"""The connection of a version that went offline is kept for this long."""
+"""Seconds for which the connection of an offline version is kept."""
 _FORGET_AT_ONCE = 100
-"""Connections that are checked at each login, at most."""
+"""Each login checks at most this many old connections."""
 
 PRESENCE = "sessions.presence"
-"""The subject under which the key of a bot version is published when the version goes online or offline."""
+"""The bus subject of bot versions that go online or offline. A message is the version's key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """The right to log in once, as this bot of this owner."""
+    """The right to log in once as a certain bot."""
 
     owner: int
     bot: str
     version: str = "1"
     carry: Carry | None = None
-    """The receiver of the stream that is opened with the ticket. None: the bot's connection."""
+    """Receives the stream that is opened with the ticket. None: the bot's connection receives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class OnlineBot:
     name: str
     """`bots/NAME/versions/V`."""
     token: int | None
-    """None: it logged in with a ticket."""
+    """The key of its token; None if it logged in with a ticket."""
     declines_challenges: bool
     variants: tuple[str, ...] = ()
     """The variants it plays, as it names them (see `covers`); empty: all."""
@@ -98,10 +98,10 @@ class SessionConnection(Protocol):
         """Whether it accepts games."""
 
     def close(self, closed: StreamClosed) -> None:
-        """End its stream, if it has one, and send the reason."""
+        """Send the reason to the bot and end the stream, if there is one."""
 
     def dismiss(self) -> None:
-        """End the bot's running games as lost, because it will not come back."""
+        """End the bot's running games as lost, because it will not reconnect."""
 
     def shut(self, closed: StreamClosed) -> None:
         """End the stream and the timers, because the server stops."""
@@ -122,7 +122,7 @@ class Sessions:
         self._logins: dict[int, OnlineBot] = {}
         """The last login of each version."""
         self._present: set[int] = set()
-        """All versions that are online, and some that no longer are."""
+        """All versions that are online, and some that were online before."""
         self._offline_since: dict[int, float] = {}
         """The times when versions with a connection of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
@@ -294,14 +294,17 @@ class Sessions:
         return login.name if login else ""
 
     def present(self) -> dict[str, int]:
-        """Return the number of running games of each bot version that has a stream now, by `bots/NAME/versions/V`."""
+        """Return the number of running games of each bot version with a stream, by `bots/NAME/versions/V`."""
         versions = [version for version in self._present if self._online_here(version)]
         return {
             self.name(version): sum(len(wire.player.games) for wire in self._wires_of(version)) for version in versions
         }
 
     def offline_because(self, version: int) -> str:
-        """Return why the last stream of a bot version here ended, e.g. `connection_lost`; empty if none did."""
+        """Return why the last stream of a bot version here ended, e.g.
+
+        `connection_lost`; empty if no stream has ended.
+        """
         wires = (wire for wire in self._wires_of(version) if isinstance(wire, FrameConnection))
         return next((wire.offline_because for wire in wires if wire.offline_because), "")
 
@@ -313,7 +316,7 @@ class Sessions:
             for version, login in online.items()
         }
 
-    # Clusters.
+    # For clusters.
 
     def logins_here(self) -> dict[int, OnlineBot]:
         """Return the logins of the bots that belong to this server, also those within their reconnect timeout."""

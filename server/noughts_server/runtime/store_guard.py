@@ -37,23 +37,23 @@ class StoreGuard:
         self._report_serving = report_serving
         self._has_changed = asyncio.Event()
         self._unavailable_since = 0.0
-        self.troubles = 0
+        self.outages = 0
         """The number of times that the database became unavailable."""
-        store.on_trouble = self._changed
+        store.on_trouble = self._note_change
 
     async def run(self) -> None:
         """Watch until cancelled. Raise DatabaseGone if the files of the database were removed."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._watch_place())
+            tasks.create_task(self._watch_files())
             tasks.create_task(self._retry_until_available())
 
-    async def _watch_place(self) -> None:
+    async def _watch_files(self) -> None:
         while True:
             await asyncio.sleep(_PERIOD_SECONDS)
             self._store.check_place()
 
     async def _retry_until_available(self) -> None:
-        # When the server stops, this task no longer waits for the database.
+        # A stopping server makes the write fail.
         with suppress(DatabaseTrouble):
             while True:
                 await self._has_changed.wait()
@@ -62,15 +62,15 @@ class StoreGuard:
                     await self._report_serving(self._store.trouble is None)
                 if self._store.trouble is not None:
                     # This returns when a write has succeeded, or fails. After a failure, another task's write can
-                    # succeed: then `_changed` sets the event again.
+                    # succeed: then `_note_change` sets the event again.
                     await self._store.try_to_write()
 
-    def _changed(self) -> None:
+    def _note_change(self) -> None:
         trouble = self._store.trouble
         if trouble is not None:
             if not self._unavailable_since:
                 self._unavailable_since = time.monotonic()
-            self.troubles += 1
+            self.outages += 1
             if self._referee is not None:
                 self._referee.hold(_HOLD_REASON)
             facts = {"reason": trouble.reason, "problem": trouble.problem, "got": trouble.got}
@@ -80,5 +80,5 @@ class StoreGuard:
             self._unavailable_since = 0.0
             logger.warning("database_available", seconds=round(seconds, 1))
             if self._referee is not None:
-                self._referee.go_on(_HOLD_REASON)
+                self._referee.release_hold(_HOLD_REASON)
         self._has_changed.set()

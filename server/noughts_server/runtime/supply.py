@@ -1,7 +1,7 @@
-"""The supply of one tournament's games: it claims units of the tournament whenever the referee has room.
+"""The supply of one tournament's games: it claims units of the tournament whenever the referee has capacity.
 
-A `Supply` plays one tournament. Its `Units` decide which units to claim, and when. `AllUnits` claim every unit in
-order. In a cluster, `SharedUnits` claim units that no other referee has.
+A `Supply` plays one tournament. Its `Units` object decides which units to claim, and when. `AllUnits` claims every unit
+in order. In a cluster, `SharedUnits` claims units that no other referee has.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _FEWEST_QUEUED = 64
 
 
 class Units(Protocol):
-    """Claims units of one running tournament, and hands their games to the referee."""
+    """Claims units of one running tournament, and gives their games to the referee."""
 
     async def wait_to_begin(self) -> None:
         """Return when games can be given to the referee. Raise NoughtsError."""
@@ -38,9 +38,9 @@ class Units(Protocol):
     async def play(
         self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
     ) -> Tournament | None:
-        """Play under these conditions until they can have changed. Raise NoughtsError.
+        """Play under these conditions until they could have changed. Raise NoughtsError.
 
-        Return the tournament as it is stored now; None if all of its games are played.
+        Return the stored tournament; None if all its games are played.
         """
 
 
@@ -48,7 +48,7 @@ U = TypeVar("U", bound=Units)
 
 
 class Progress:
-    """An event for the tasks that wait for games to begin or end."""
+    """Wakes tasks that wait for games to begin or end."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -58,7 +58,7 @@ class Progress:
         self._event.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Return when the condition holds."""
+        """Wait until the condition is true."""
         while not condition():
             self._event.clear()
             await self._event.wait()
@@ -76,21 +76,21 @@ class Supply(Generic[U]):
     progress: Progress
     queue: ThroughputQueue
     new_units: Callable[["Supply[U]"], U]
-    """Makes its `units`."""
+    """Creates `units`."""
     conditions: GameConditions | None = field(default=None, init=False)
     """The conditions of its games; None until they were read."""
     games_total: int = field(default=0, init=False)
     """The number of its slots at the last commit of games."""
     _next_slots: Unit | None = field(default=None, init=False)
-    """Claimed slots that the next turn of a tournament with a throughput begins with."""
+    """Claimed slots with which the next turn begins, if the tournament has a throughput."""
     _parts: AsyncIterator[Unit] | None = field(default=None, init=False)
-    """The slots after them, which it claims when they are needed."""
+    """The slots after `_next_slots`, claimed when they are needed."""
 
     def __post_init__(self) -> None:
         self.units = self.new_units(self)
 
     def note_commit(self, games_total: int) -> None:
-        """Note a commit of its games, after which the tournament has this many slots."""
+        """Note a commit of the tournament's games. The tournament now has this many slots."""
         self.games_total = games_total
         self.progress.wake()
 
@@ -113,7 +113,7 @@ class Supply(Generic[U]):
         self.referee.evict(self.key)
 
     async def use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
-        """Give the referee at most this many games of a tournament with a throughput. Return False if it has none.
+        """Give the referee at most this many games of a tournament with a throughput. Return False if no game is left.
 
         `parts` claims further games.
         """
@@ -157,12 +157,12 @@ class Supply(Generic[U]):
 
 
 class AllUnits:
-    """Every unit of a tournament, one after the other: no other process plays it."""
+    """Claims every unit of a tournament in order, because no other process plays it."""
 
     def __init__(self, supply: Supply["AllUnits"]) -> None:
         self._supply = supply
         self._next_unit: int | None = None
-        """The first unit that is not claimed; None: read in the store which units have missing games."""
+        """The first unit that is not claimed; None if the store must say which units have missing games."""
         self._has_begun = False
 
     async def wait_to_begin(self) -> None:
@@ -181,7 +181,7 @@ class AllUnits:
         await self._hand_out(units, conditions, opened_units, tournament)
         # Entries can have been withdrawn since the conditions were read.
         await supply.read_conditions()
-        # Further pairings can follow from running games; so units are claimed whole, and a claimed one does not grow.
+        # Running games can lead to further pairings. So whole units are claimed, and a claimed unit does not grow.
         kind = tournament.settings.schedule
         pairs_ahead = kind.endless or kind.pairs_ahead
         total = tournament.games_total
@@ -238,10 +238,10 @@ class AllUnits:
                 supply.referee.add(part)
 
     def _can_claim_more(self, *, pairs_ahead: bool, known_total: int) -> bool:
-        """Return whether to read the tournament again, because there can be more games or all have ended.
+        """Return whether to read the tournament again, because it could have more games, or have ended.
 
-        That is so if it is idle. If it plays ahead, it is also so if no game waits and games were stored since, or
-        will be soon.
+        True if the tournament is idle. If it pairs ahead, also true if no game waits and games were stored meanwhile,
+        or will be soon.
         """
         supply = self._supply
         if supply.is_idle():

@@ -1,4 +1,4 @@
-"""Which of the running tournaments with a throughput gets the next games of this process's referee.
+"""The queue that decides which tournament with a throughput gives the next games to this process's referee.
 
 Stride scheduling: C. A. Waldspurger and W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource
 Management", MIT/LCS/TM-528, 1995. Owners share equally: the owner with the smallest pass, the number of games of all
@@ -19,11 +19,11 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.pace import Pace
 
 _TURNS = 16
-"""The turns that fill the referee: few enough for large frames, many enough for small differences between shares."""
+"""The referee has enough games for this many turns: few for large frames, many for small differences between shares."""
 _FULL = 64
-"""The games without clocks that fill frames well. A tournament that shares with no other lets this many wait."""
+"""The number of games without clocks that fill a frame. If only one tournament has games, this many games can wait."""
 _TURNS_OWED = 4
-"""The turns that a tournament can catch up on after its bots had no capacity left."""
+"""The number of turns that a tournament can catch up on after its bots had no capacity."""
 
 
 @dataclass(eq=False, slots=True)
@@ -31,7 +31,7 @@ class _Owner:
     """An owner of tournaments with a throughput."""
 
     passed: float
-    """The owner's pass, see the module: about the number of games that the owner's tournaments have handed out."""
+    """The owner's pass (see the module): about the number of games that the owner's tournaments have begun."""
     last_pass: float = 0.0
     """The pass of the tournament that had the owner's last turn. New tournaments begin with it."""
 
@@ -43,7 +43,7 @@ class _Share:
     key: int
     owner: int
     passed: float
-    """The tournament's pass, see the module."""
+    """The tournament's pass; see the module's docstring."""
     priority: int
     urgency: int
     """The priority among the tournaments of all owners."""
@@ -53,21 +53,21 @@ class _Share:
     """Whether its games take the capacity for guests (see `GameConditions.guest`)."""
     timed: bool = False
     bots: tuple[int, ...] = ()
-    """The bot versions, if there are two, which play all of its games."""
+    """The two bot versions, if the same two play all games; else empty."""
     seats: int = 0
-    """The games that its bots can play at once."""
+    """The number of games that its bots can play at once."""
     wants_turn: bool = False
-    """Whether it has, or can claim, further games."""
+    """Whether it has further games, or can claim some."""
     games_handed_out: int = 0
-    """The number of games that it has handed out."""
+    """The number of games that it has given to the referee."""
     pace: Pace | None = None
     """The pace of its bots, if that decides how many games run at once."""
 
 
 class ThroughputQueue:
-    """Gives turns to tournaments, as long as few games are running.
+    """Gives turns to tournaments while few games are running.
 
-    If more games were running, the seats of the bots would decide the shares, not the turns.
+    With more running games, the capacity of the bots would decide the shares, not the turns.
     """
 
     def __init__(self, referee: Referee, clock: Callable[[], float] = time.monotonic) -> None:
@@ -80,7 +80,7 @@ class ThroughputQueue:
         self._owners: dict[int, _Owner] = {}
         """The owners that have tournaments here, by key."""
         self._turn: tuple[_Share | None, int] = (None, 0)
-        """The share that has the turn, and the number of games in it."""
+        """The share that has the turn, and the number of games of this turn."""
         self._passed = 0.0
         """The pass of the owner that had the last turn. New owners begin with it."""
 
@@ -150,11 +150,11 @@ class ThroughputQueue:
             if share.pace is not None:
                 running = self._referee.in_flight(share.key)
                 finished = share.games_handed_out - running - self._referee.queued(share.key)
-                share.pace.look(self._clock(), finished, running)
+                share.pace.update(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
         sizes = {(share.timed, share.owner): self._turn_size_and_space(share) for share in self._shares.values()}
-        # The games that take seats of each bot. Timed games take a seat for untimed games, too.
+        # The number of games that use each bot's capacity. Timed games also use the capacity for untimed games.
         seats_taken = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
         users = Counter((share.guest, bot) for share in self._shares.values() for bot in set(share.bots))
 
@@ -169,7 +169,10 @@ class ThroughputQueue:
                 seats_taken[timed, share.guest].update(games)
 
         def space_of(share: _Share) -> int:
-            """Return how many more games it can have: if other tournaments use its bots, at most their free seats."""
+            """Return how many more games a tournament can have.
+
+            If other tournaments use its bots, only their free capacity counts.
+            """
             _, space = sizes[share.timed, share.owner]
             if share.pace is not None:
                 begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
@@ -200,7 +203,7 @@ class ThroughputQueue:
             share.on_turn()
 
     def _rank(self, share: _Share) -> tuple[float, float, float, float]:
-        """Return the order of turns: the smallest is next."""
+        """Return the sort key of turns: the smallest is next."""
         return -share.urgency, self._owners[share.owner].passed, -share.priority, share.passed
 
     def _free_turn(self, share: _Share) -> None:
@@ -225,7 +228,8 @@ class ThroughputQueue:
             waiting = min(_FULL, limit // 4)
             return max(1, waiting), limit + waiting - running
         if ready_rivals:
-            # With this many running games, each owner can have its share. With more, the bots of one have no capacity.
+            # With this many running games, each owner can have its share. With more games, one owner's bots could have
+            # no capacity left.
             total = sum(share.throughput for share in ready_rivals)
             fair = min(share.seats * total // share.throughput for share in ready_rivals)
             limit = max(limit, min(fair, self.seats if timed else _FULL))

@@ -1,4 +1,4 @@
-"""The interface through which a director lets tournaments be played, and its implementation for one process.
+"""The interface through which a director has tournaments played, and its implementation for one process.
 
 Each running tournament has one task with a `Supply`. Whenever the referee has capacity, the supply claims the
 tournament's next unit in the store and gives the missing slots of the unit to the referee; finished games go to the
@@ -38,28 +38,31 @@ from noughts_server.store.tournaments.tournaments import (
 logger = structlog.get_logger("noughts.director")
 
 CHANGED = "tournaments.changed"
-"""The subject under which a tournament's key is published when it was started, paused or cancelled."""
+"""The bus subject of tournaments that were started, paused or cancelled. A message is the tournament's key."""
 
 ABANDONED = "tournaments.abandoned"
-"""The same for a tournament that was paused, and whose running games end at once."""
+"""The bus subject of tournaments that were paused, and whose running games end at once."""
 
 CONCEDED = "tournaments.conceded"
-"""The same for a rated tournament whose organiser ends running games: the organiser's bots lose theirs."""
+"""The bus subject of rated tournaments whose organiser ends running games: the organiser's bots lose these games."""
 
 _FINISHING_SECONDS = 5.0
-"""The time for which a call that resumes a tournament waits for the games from before the pause."""
+"""Seconds for which a call that resumes a tournament waits until games from before the pause have ended."""
 _DRAIN_SECONDS = 3600.0
 _CHECK_SECONDS, _DISCONNECTED_CHECKS = 1.0, 5
 """The checks after which a server that stops aborts games that only wait for disconnected bots."""
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
 """The delay before another attempt at a tournament that stopped. It doubles with each stop without a new game."""
 _NO_TOURNAMENT = 0
-"""A key that no tournament has, and so no running game."""
+"""A key that no tournament has."""
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 
 def stop_reason(tournament: Tournament, problems: Mapping[int, str], trouble: DatabaseTrouble | None) -> str:
-    """Return why a tournament is not played; empty if it is. `problems` has reasons that are not stored yet, by key."""
+    """Return why a running tournament is not played; empty if it is played.
+
+    `problems` has reasons that are not stored yet, by key.
+    """
     reason = tournament.reason or problems.get(tournament.id, "")
     if not reason and trouble is not None and tournament.state is TournamentState.RUNNING:
         return f"no result can be stored in the database, because {trouble.problem}. Fix: {trouble.remedy}"
@@ -88,7 +91,10 @@ class TournamentPlay(Protocol):
         """
 
     def apply_change(self, tournament: Tournament) -> None:
-        """Follow a tournament that the store has started, paused, cancelled or extended. Publish CHANGED."""
+        """Start or stop play after the store has started, paused, cancelled or extended a tournament.
+
+        Publish CHANGED.
+        """
 
     def abandon_games(self, tournament: Tournament) -> None:
         """End the running games of a tournament that the store has paused, without a result. Publish ABANDONED."""
@@ -131,7 +137,10 @@ class LocalPlay(Generic[U]):
         """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
         self._restarts: dict[int, Tournament] = {}
-        """Tournaments that `follow` got while they had a task. If the task ends by itself, they get a new one."""
+        """Tournaments for which `follow` was called while they had a task.
+
+        When that task ends by itself, a new one starts.
+        """
         self._progress = Progress()
         self._displaced: dict[int, asyncio.Task[None]] = {}
         """The tasks that end the running games of a guest's test because its bots play in a tournament, by key."""
@@ -143,7 +152,7 @@ class LocalPlay(Generic[U]):
     async def supplying(self, *, resumes_play: bool = True) -> AsyncIterator[None]:
         """Play the tournaments that are running in the store inside the block; then abandon their running games.
 
-        Unless it `resumes_play`, play only those that are started inside the block.
+        If `resumes_play` is false, play only tournaments that are started inside the block.
         """
         async with asyncio.TaskGroup() as self._group:
             if resumes_play:
@@ -195,13 +204,16 @@ class LocalPlay(Generic[U]):
         await self.recorder.flush()
 
     async def concede(self, key: int) -> None:
-        """End the running games of the organiser's bots as lost; the tournament is not played until it is followed."""
+        """End the running games of the organiser's bots as lost.
+
+        The tournament is not played until the next `follow`.
+        """
         own = await self.store.read_patiently(partial(own_entries, tournament_id=key))
         self._stop(key)
         self.referee.concede(key, dict.fromkeys(own, CONCEDED_FAULT))
 
     def follow(self, tournament: Tournament) -> None:
-        """Play or stop the tournament as its state in the store demands. It never gets a second task."""
+        """Start or stop playing the tournament according to its stored state. It never has two tasks."""
         key = tournament.id
         if tournament.state is TournamentState.RUNNING:
             if key in self.tasks:
@@ -238,14 +250,14 @@ class LocalPlay(Generic[U]):
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._finish_games()
-                self.store.lose_patience(self.store_patience)
+                self.store.limit_retries(self.store_patience)
                 await self.recorder.flush()
         except TimeoutError:
             logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)
             self.abandon()
 
     async def _finish_games(self) -> None:
-        # A count of checks, not of seconds, because this process may stand still.
+        # Counts checks, not seconds, because this process can be suspended.
         checks = 0
         while games := self.referee.in_flight():
             checks = 0 if self.referee.can_advance() else checks + 1
@@ -350,7 +362,7 @@ class LocalPlay(Generic[U]):
         self.referee.withdraw(key)
 
     async def _supply(self, supply: Supply[U], name: str) -> None:
-        """Play one tournament. An error in it must not end the others."""
+        """Play one tournament. Its errors do not end other tournaments."""
         try:
             await supply.play()
         except DatabaseTrouble:
@@ -358,7 +370,7 @@ class LocalPlay(Generic[U]):
         except NoughtsError as error:
             self._give_up(supply.key, name, error)
         except InvalidInput as error:
-            # For example, the package of its variant is not installed here.
+            # For example, the package of the tournament's variant is not installed here.
             self._give_up(supply.key, name, InvalidArgument(name, message=str(error), hint=_NOT_INSTALLED))
         else:
             self.supplies.pop(supply.key, None)

@@ -1,4 +1,4 @@
-"""Adds the openings of their games to a tournament's units, if the tournament has openings."""
+"""Add openings to the units of a tournament, if it has openings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -27,7 +27,8 @@ class UnitsWithOpenings:
     ) -> None:
         """Args:
         owner_id: the tournament's owner. Owners take turns with searches of openings.
-        others_play: returns whether games of other tournaments run. Only then do searches rest; see `compute`."""
+        others_play: returns whether games of other tournaments run. If they do, searches of openings pause; see
+        `compute`."""
         self._openings = settings.openings
         self._conditions = conditions
         self._owner_id = owner_id

@@ -1,4 +1,7 @@
-"""Sends the events of the outbox to webhooks: in order, at most one request a second each, until one succeeds."""
+"""Send the events of the outbox to webhooks in order.
+
+Each webhook gets at most one request a second, until it succeeds.
+"""
 
 import asyncio
 import hashlib
@@ -36,12 +39,15 @@ _MOST_WINNERS = 6
 
 @dataclass(frozen=True, slots=True)
 class MessageFormat:
-    """The content of a request about an event. Names in it must not notify people, be links or change the type."""
+    """The content of a request about an event.
+
+    The names in it must not mention users, become links or change the formatting.
+    """
 
     body: Callable[[dict[str, Any], str], dict[str, Any]]
     """Returns the content of the request, from the event's document and its sentence."""
     literal: Callable[[str], str] = str
-    """Returns a name or reason as it must be written in the sentence so that all its characters are shown."""
+    """Escapes a name or reason for the sentence, so that the receiver shows all its characters."""
 
 
 FORMATS: Mapping[str, MessageFormat] = {
@@ -102,7 +108,10 @@ class WebhookDelivery:
                 await self._store.write(end)
 
     async def _send(self, event: Event) -> str | None:
-        """Send an event; return None if it succeeded, otherwise what is wrong with the answer or why there is none."""
+        """Send an event.
+
+        Return None after a success, otherwise the fault of the answer, or the reason why there is none.
+        """
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 status = await self._request_status(event)
@@ -128,7 +137,7 @@ class WebhookDelivery:
             writer.transport.abort()
             raise
         if writer.transport.get_write_buffer_size():
-            # Closing would wait until the receiver has read the rest, and it may never do so.
+            # Closing would wait until the receiver has read the rest, which it perhaps never does.
             writer.transport.abort()
         else:
             writer.close()

@@ -1,6 +1,6 @@
-"""Permissions of callers: each method of a service declares it with `@open_to`.
+"""Permissions of callers. Each method of a service declares the required permission with `@open_to`.
 
-`admission` identifies the caller before it reads anything of the request. A method gets it with `current_caller`.
+`admission` identifies the caller before it reads the request. A method gets the caller from `current_caller`.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,9 +53,9 @@ class Declaration:
 
 
 def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = False) -> Callable[[Method], Method]:
-    """Declare who may call a method of a service, and the size limit of its request (streams have none here).
+    """Declare which callers may call a method of a service, and the size limit of its request (not for streams).
 
-    Pass `reads` if a method that needs a token changes nothing. A method that is open to anyone never changes anything.
+    Pass `reads` if a method that needs a token changes nothing. Methods that are open to anyone never change anything.
     """
 
     def declare(method: Method) -> Method:
@@ -66,7 +66,7 @@ def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = Fa
 
 
 def declaration(method: Callable[..., Any]) -> Declaration | None:
-    """Return the declaration of a method; None if it has none, as the methods of libraries."""
+    """Return the declaration of a method; None without one, as for the methods of libraries."""
     return getattr(method, _DECLARATION, None)
 
 
@@ -92,7 +92,7 @@ class Visitor:
 
     @property
     def account(self) -> str:
-        """Return the account that the call counts for: an owner, a website, or the address of any other client."""
+        """Return the account to which the call is charged: an owner, a website, or the address of any other client."""
         if self.caller is not None:
             return f"owner {self.caller.owner}"
         return f"the website of {self.site}" if self.site else self.address

@@ -1,4 +1,4 @@
-"""Admission of calls: identifies the caller and applies its limits before anything of the request is read."""
+"""Admission of calls: identify the caller and apply the caller's limits before the server reads the request."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ from noughts_server.store.people.scopes import SITE
 from noughts_server.store.people.tokens import Caller, authenticate, touch_token
 
 MESSAGE_BYTES = 1_000
-"""Added to the length of each message, because even an empty one costs time."""
+"""Bytes that each message costs in addition to its length, because even an empty one takes time."""
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy reports the address of its client."""
 _STRANGERS = "concurrent calls without a token"
@@ -56,14 +56,14 @@ class Admission:
         self._places: dict[Place, None] = {}
         """The places of unauthenticated clients, the oldest first."""
         self._sites: dict[str, tuple[float, str]] = {}
-        """By token of a website: the time until which it is remembered, and its owner."""
+        """The time until which a website's token is remembered, and its owner, by token."""
 
     def busy(self) -> set[Peer]:
         """Return the connections that have a running call."""
         return set(self._ticket_calls).union(*self._calls.values())
 
     async def admit(self, access: Access, context: Context, method: str) -> Visitor:
-        """Admit a call of this method. The call counts until the caller has received its status.
+        """Admit a call of this method. It counts towards the limits until the caller has received its status.
 
         Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
         request, the method calls `access.require_scope` later.
@@ -117,7 +117,7 @@ class Admission:
             if visitor.site:
                 yield place
                 return
-            self._make_room(account)
+            self._free_a_place(account)
             self.limiter.check("strangers", _STRANGERS, len(self._places))
             self._places[place] = None
             try:
@@ -125,7 +125,7 @@ class Admission:
             finally:
                 self._places.pop(place, None)
 
-    def _make_room(self, newcomer: str) -> None:
+    def _free_a_place(self, newcomer: str) -> None:
         """If all places are taken, end the oldest waiting call of the account with the most waiting calls.
 
         Do nothing if the newcomer has at least as many waiting calls.
@@ -144,9 +144,9 @@ class Admission:
     def charge(self, size: int) -> None:
         """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
         visitor = VISITOR.get(None)
-        size = size + MESSAGE_BYTES
+        size += MESSAGE_BYTES
         if visitor is None:
-            return  # a bot with a ticket: the task that reads its stream has no visitor
+            return  # The caller is a bot with a ticket: the task that reads its stream has no visitor.
         if visitor.caller is not None:
             self.limiter.take("token_bytes", visitor.caller.owner, "bytes a second with your tokens", size)
         elif not visitor.ticket:

@@ -1,4 +1,4 @@
-"""Answers of read-only methods: threads read the database and build them, and callers take turns."""
+"""Answers of read-only methods. Threads read the database and build the answers, and callers take turns."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -13,7 +13,7 @@ MOST_BOTS = 2_000
 
 _LARGEST_RATING = 100_000
 _REST = 4
-"""Seconds of rest after a fit for each second of its processor time: fits use at most a fifth of a processor."""
+"""Seconds of pause after each second of processor time of a fit: fits use at most a fifth of a processor."""
 
 
 class BatchRater:

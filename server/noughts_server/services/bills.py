@@ -8,13 +8,19 @@ from noughts_server.services.access import Visitor
 from noughts_server.services.limiter import Limiter
 
 ROW_BYTES = 1_000
-"""Added to the bytes of an answer for each row of a list, because even an empty one costs time."""
+"""Bytes that each row of a list costs in addition to its length, because even an empty row takes time."""
 _LONGEST_WAIT_SECONDS = 2.0
-"""Limit of the delay of an answer for the caller's limit. A client that requests one page after another waits less."""
+"""The longest delay of an answer because of the caller's limit.
+
+A client that requests one page after another waits less.
+"""
 
 
 class Bill:
-    """The bill of one answer: `grant` charges the rows that it can have, `settle` corrects this to its real size."""
+    """The cost of one answer:
+
+    `grant` charges for its possible rows, and `settle` corrects the charge to its real size.
+    """
 
     def __init__(self, limiter: Limiter, visitor: Visitor) -> None:
         self._limiter = limiter
@@ -27,11 +33,14 @@ class Bill:
             whom = "with your tokens"
         self._subject = f"bytes a second in answers {whom}"
         self._charged = 0
-        # A website follows each resource once for all its visitors, and has its own limits on their streams.
+        # A website watches each resource once for all its visitors, and limits their streams itself.
         self._is_free = visitor.ticket or (bool(visitor.site) and not visitor.guest and visitor.caller is None)
 
     async def grant(self, rows: int) -> None:
-        """Wait until the caller can have an answer with this number of rows, and charge them. Raises LimitReached."""
+        """Wait until the caller's limit permits an answer with this number of rows, and charge for them.
+
+        Raises LimitReached.
+        """
         if self._is_free:
             return
         while (wait := self._limiter.wait_seconds(self._name, self._payer)) > 0:

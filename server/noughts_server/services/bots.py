@@ -114,7 +114,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         retire = partial(retire_bot, name=name, undo=request.undo, now_ms=now, owner_id=caller.only_owner)
         bot = await self._store.write(retire)
         if self._hosting is not None:
-            await self._hosting.look()
+            await self._hosting.refresh()
         return pb.RetireBotResponse(bot=self._message(bot))
 
     @open_to(Access.PLAY)
@@ -172,7 +172,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         submission = stored.submission
         if stored.is_new:
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
-            await hosting.look()
+            await hosting.refresh()
         version = bot_version_message(submission.bot, submission.version, now, submission)
         return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=trial.variant)
 

@@ -1,4 +1,5 @@
-"""The connections of the gRPC server, as sockets of this process: gRPC can neither reset a call nor limit idle ones.
+"""The connections of the gRPC server, as sockets of this process, because gRPC cannot reset a connection or limit idle
+ones.
 
 gRPC does not tell which sockets belong to its connections, so this module looks at all sockets of the process, in a
 thread.
@@ -28,7 +29,7 @@ _FILES = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 _COUNT_SECONDS = 0.5
 """Seconds between two counts of connections."""
 _BATCH_SECONDS = 0.1
-"""Seconds between two looks at all sockets, because one look can reset many connections."""
+"""Seconds between two searches of all sockets. One search can reset many connections."""
 _MOST_FILES = 65_536
 """Limit of the files that a server opens; see `allow_many_files`."""
 _CROWDED = 0.8
@@ -59,7 +60,8 @@ class Connections:
         lack_files: Callable[[], bool],
         proxies: Collection[str] = (),
     ) -> None:
-        """`busy` returns the peers with a call, `lack_files` whether this process can open only few more files.
+        """`busy` returns the peers with a running call. `lack_files` returns whether this process can open only few
+        more files.
 
         Connections of `proxies` are not limited.
         """
@@ -73,7 +75,7 @@ class Connections:
         self._null_file = -1
         """A descriptor of the null device."""
         self._copy = -1
-        """A reserved descriptor that becomes a copy of one socket after another, so that no look needs a new one."""
+        """A reserved descriptor that becomes a copy of one socket after another, so that a search needs no new one."""
 
     def reset(self, peer: Peer) -> None:
         """Request that `run` closes the connection, which ends all its calls."""
@@ -94,7 +96,7 @@ class Connections:
                 self._peers_to_reset = set()
                 busy = frozenset(self._busy())
                 lacks_files = self._lack_files()
-                # All open files: an upper limit for the number of connections, and cheap to count.
+                # The number of open files is quick to count, and there are at most as many connections.
                 idle_files = len(_open_descriptors()) - len(busy)
                 if peers_to_reset or lacks_files or idle_files > min(self._most_of_address, self._most_in_all):
                     close = partial(self._close, port, peers_to_reset, busy, lacks_files=lacks_files)
@@ -162,7 +164,10 @@ class Connections:
 
 
 def _open_descriptors() -> Sequence[int]:
-    """Return the open descriptors of this process; all possible numbers if it has none left to list the folder."""
+    """Return the open descriptors of this process.
+
+    If no descriptor is left for listing the folder, return all possible numbers.
+    """
     try:
         return [int(name) for name in os.listdir(_FILES)]
     except OSError as error:

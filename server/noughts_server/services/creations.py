@@ -27,7 +27,7 @@ class Creation:
     settings: TournamentSettings
     create: Callable[[Connection], str]
     copies: int = 1
-    """The number of copies of the settings that the store has at least, even if the caller cancels at once."""
+    """The lowest number of copies of the settings in the store, which exist even if the caller cancels at once."""
 
     async def by(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
         """Create the tournament, and charge its owner for the bytes of its settings, unless the owner is an admin.
@@ -47,7 +47,7 @@ class Creation:
             limiter.take("settings_bytes", caller.owner_id, _SUBJECT, size, instead=_INSTEAD)
         try:
             tournament = await director.create(idempotent(caller.token_id, self.request, create, now_ms=now_ms))
-        except Exception:  # CancelledError is none: if the caller cancels the call, the creation continues
+        except Exception:  # CancelledError is not an Exception: if the caller cancels the call, the creation continues.
             limiter.charge("settings_bytes", caller.owner_id, -size)
             raise
         if not is_new:

@@ -1,7 +1,7 @@
 """Delivery of answers: counts the bytes that callers leave unread, and cuts off callers that do not read.
 
-An answer is delivered when the operating system has all its bytes. Until then it is in memory: an HTTP/2 client decides
-when it takes an answer, and gRPC waits for as long as the connection lasts.
+An answer is delivered when the operating system has all its bytes. Until then it is in memory, because an HTTP/2 client
+decides when to read it, and gRPC waits until the connection ends.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from noughts_server.services.access import Context, Visitor, when_done
 from noughts_server.services.connections import Peer, peer_of
 
 ANSWER_BYTES = 32_000
-"""Added to the length of each answer, because even an empty call takes memory."""
+"""Bytes that each answer counts in addition to its length, because even an empty call takes memory."""
 _RETRY_SECONDS = 1.0
 
 
@@ -49,7 +49,7 @@ class Delivery:
         self._answers[answer] = None
         self._unread[answer.account] += answer.size
         when_done(context, partial(self._forget, answer))
-        self._make_room()
+        self._free_memory()
         self.limit_rest(context)
 
     def limit_rest(self, context: Context) -> None:
@@ -59,7 +59,7 @@ class Delivery:
 
     @contextmanager
     def limit_message(self, context: Context) -> Iterator[None]:
-        """Cut off the caller if it does not read in time the message of a stream that the block writes."""
+        """Cut off the caller if it does not read the stream's message that the block writes in time."""
         timer = asyncio.get_running_loop().call_later(self._seconds, self.cut_off, context.peer())
         try:
             yield
@@ -71,7 +71,7 @@ class Delivery:
         self._refused["unread_bytes"] += 1
         self._reset(peer_of(peer))
 
-    def _make_room(self) -> None:
+    def _free_memory(self) -> None:
         """While there are too many unread bytes in all, cut off the oldest answer of the account with the most."""
         while self._unread.total() > self._limits.unread_bytes and len(self._answers) > 1:
             ((greediest, _),) = self._unread.most_common(1)

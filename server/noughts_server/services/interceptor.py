@@ -1,7 +1,7 @@
 """The interceptor of every call: admits it, reads its request, and maps errors to statuses in one place.
 
-It registers each method as a stream, also those that are unary for callers: gRPC reads the request of a unary method
-before it calls the server's code, and this module must admit the caller first.
+It registers each method as a stream, even if the method is unary for callers. gRPC would read a unary request before
+this module could admit the caller.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ REQUEST_SECONDS = 5.0
 LARGE_WEIGHT = 32
 """Bytes charged for each byte of a request that can be large: such a request takes longer to read than a frame."""
 _LIBRARY_SERVICES = ("/grpc.health.v1.Health/", "/grpc.reflection.")
-"""Services of libraries, which declare nothing."""
+"""Services of libraries, whose methods have no declaration."""
 _LIBRARY_METHOD = Declaration(Access.ANYONE, SMALL_REQUEST, reads=True)
-"""The declaration that all methods of libraries get."""
+"""The declaration of all methods of libraries."""
 _REFUSAL_SECONDS = 0.1
 """Delay before a stream is refused, because grpc.aio hides the reason from a client that is still sending."""
 _REFLECTION_SECONDS = 60.0
@@ -135,7 +135,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                         raise
                     message = serialise(response)
                     bill.settle(response, len(message))
-            # The caller decides when it reads the answer. Until then the answer counts, no longer the request's place.
+            # The caller decides when to read the answer. Until then the answer counts as unread; the request's place is
+            # free again.
             delivery.count_answer(context, visitor, len(message))
             await context.write(message)
 
@@ -153,7 +154,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
     def _charging_parser(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
-        """Return `parse` with a charge to the caller for the bytes. Requests of more than `most` bytes are refused."""
+        """Wrap `parse`: charge the caller for the bytes, and refuse requests of more than `most` bytes."""
         charge = self._admission.charge
         weight = LARGE_WEIGHT if most == LARGE_REQUEST else 1
 
@@ -166,7 +167,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return read
 
     def _call_with_statuses(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
-        """Return `call` with its errors as statuses of gRPC, and with a time limit for the rest of the answer."""
+        """Wrap `call`: turn its errors into statuses of gRPC, and limit the time for the rest of the answer."""
 
         async def call_and_map_errors(requests: Any, context: Context) -> None:
             try:

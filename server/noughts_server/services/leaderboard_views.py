@@ -32,7 +32,7 @@ MOST_BOTS = 1_000
 
 _MOST_CACHED = 100
 _REST = 19
-"""Seconds for which a view is kept for each second of its computation: a busy list takes a twentieth of the time."""
+"""A view is kept for this multiple of its computation time, so a busy list takes a twentieth of the thread's time."""
 
 Reader = Callable[..., list[Any]]
 
@@ -49,7 +49,7 @@ class View:
     rate: Callable[[list[Any], Collection[str]], dict[str, Estimate]] = lambda games, active: {}
     """Returns the estimate of each bot from the games and the names of the active bots."""
     default_from: float = math.inf
-    """The view is the default if the bots of a list have at least this number of games on average."""
+    """The view is the default if the list's bots have at least this many games on average."""
 
     def places(self, games: list[Any], bots: dict[str, tuple[int, bool]]) -> Places:
         """Return the places of bots by ID.
@@ -120,7 +120,7 @@ class LeaderboardViews:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._cache: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
-        """By view and list: the places, the state of the list that they are from, and the time until they are kept."""
+        """By view and list: the places, the state of the list at their computation, and their expiry time."""
         self._turn = asyncio.Lock()
         self._computing = Computing("leaderboard-view")
 

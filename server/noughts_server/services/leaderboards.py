@@ -39,7 +39,7 @@ from noughts_server.store.ratings.rating_lists import list_name
 from noughts_server.store.ratings.suspicious import find_suspicions
 
 _MOST_GAMES = (1 << 63) - 1
-"""Larger numbers do not fit into the database's integers, and no bot has that many games."""
+"""The largest integer of the database. No bot has that many games."""
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):

@@ -1,4 +1,4 @@
-"""Counts the concurrent calls and the rates of callers, and refuses what exceeds `noughts_server.core.limits`."""
+"""Count the concurrent calls and the rates of callers, and refuse calls that exceed `noughts_server.core.limits`."""
 
 import time
 from collections import Counter
@@ -10,7 +10,7 @@ from noughts_server.core.limits import BURST_SECONDS, DAILY, DAY_SECONDS, Limits
 from noughts_server.services.access import Visitor
 
 _RETRY_SECONDS = 1.0
-"""Advice to clients after a refused concurrent use: such uses usually end soon."""
+"""Seconds after which a client should try again if too many calls or streams run; they usually end soon."""
 _FORGET_FROM = 10_000
 """If more callers than this are remembered, those with no recent calls are forgotten."""
 
@@ -27,7 +27,7 @@ class Limiter:
         self._now = now
         self._held: Counter[tuple[str, Hashable]] = Counter()
         self._free_at: dict[tuple[str, Hashable], float] = {}
-        """The time at which each account has its whole quota again (generic cell rate algorithm)."""
+        """The time at which each account will have its whole quota again (generic cell rate algorithm)."""
 
     @contextmanager
     def holding(self, name: str, account: Hashable, subject: str) -> Iterator[None]:
@@ -84,7 +84,7 @@ class Limiter:
         self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
 
     def _seconds(self, name: str, amount: int) -> float:
-        """Return the seconds in which the limit grants `amount`."""
+        """Return the seconds after which the limit has granted `amount`."""
         return amount / self.limits.of(name) * (DAY_SECONDS if name in DAILY else 1)
 
 

@@ -31,7 +31,7 @@ class _Frames:
 
     def __init__(self, context: PlayContext, delivery: Delivery) -> None:
         self.unread = False
-        """Whether the bot has not taken the last frame."""
+        """Whether the bot has not read the last frame."""
         self._context = context
         self._time_limit: AbstractContextManager[None] = delivery.limit_message(context)
         """The time limit of the first frame. Later, heartbeats detect a bot that does not read."""
@@ -63,7 +63,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         hello = await self._hello(context)
         ticket = self._sessions.redeem_ticket(bearer_token(context) or "") if VISITOR.get().ticket else None
         if ticket is not None:
-            if ticket.carry is not None:  # a part of this server dialled the bot, and plays over the stream itself
+            if ticket.carry is not None:  # A part of this server called the bot, and plays over the stream itself.
                 return await ticket.carry(hello, context)
             return await self._serve(
                 context, hello, owner=ticket.owner, name=ticket.bot, version=ticket.version, token=None

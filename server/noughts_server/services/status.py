@@ -33,7 +33,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     counters: Counters
     feed_counts: FeedCounts
     problems: Mapping[int, str]
-    """Why tournaments are stopped, by database id."""
+    """The reasons why tournaments are stopped, by database key."""
     accepts: Sequence[str]
     """Kinds of bots that can be submitted."""
 

@@ -52,7 +52,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     absence: float
     """The inactivity timeout: the seconds for which an entry can keep its games waiting; 0: unlimited."""
     problems: Mapping[int, str] = field(default_factory=dict)
-    """Why tournaments are stopped, by database id."""
+    """The reasons why tournaments are stopped, by database key."""
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTournament(
@@ -147,7 +147,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         label, _, pinned = answer.partition(" ")
         joined = await self.store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
-            self.director.play_on(joined)  # a ladder that waited for entries resumes
+            self.director.play_on(joined)  # A ladder that waited for entries resumes.
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     @open_to(Access.TOKEN)
@@ -159,7 +159,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         entry = await self.store.read(lambda connection: entry_owners(connection, slug, request.label))
         is_owner = caller.owner_id == entry.owner_id
         is_organiser = caller.owner_id == entry.organiser_id
-        # The store refuses callers that are neither, unless they are admins.
+        # The store refuses other callers, unless they are admins.
         if is_owner and not is_organiser:
             require_scope(caller, play_as(entry.bot))
         elif is_organiser and not is_owner:

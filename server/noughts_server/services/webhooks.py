@@ -21,7 +21,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+([/?][!-~]*)?")
 _LONGEST_URL = 400
 _TEST_CHECKS = 60
 _CHECK_SECONDS = 0.25
-"""A test of a webhook ends after this number of checks at this interval, or with its result."""
+"""A test of a webhook checks for a result this many times at this interval in seconds."""
 
 
 class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):

@@ -1,7 +1,7 @@
 """Check the consistency of a database: compare each derived value with the values from which it follows.
 
-The check starts with SQLite's own check. The slots, moves and scores of each tournament follow, then the totals of
-bots, and then the log of the ratings with its results. A tournament that cannot be read is a finding, and the check
+The check starts with SQLite's own check. Then it checks the slots, moves and scores of each tournament, the totals of
+bots, and the log of the ratings with its results. A tournament that cannot be read is a finding, and the check
 continues with the next one.
 """
 
@@ -108,8 +108,7 @@ class _Check:
         self._tournament = tournament
         self._report = report
         self._place = place
-        # Players can swap sides by agreement, so the entries of a game can be in the other order than those of its
-        # slot.
+        # Players can swap sides by agreement, so the entries of a game and of its slot can have opposite orders.
         self._swaps = bool(parse_variant(tournament.settings.variant).agreement)
         attempts = select(units.c.number, units.c.attempt).where(units.c.tournament_id == tournament.id)
         self._attempts = {row.number: row.attempt for row in connection.execute(attempts)}
@@ -118,7 +117,7 @@ class _Check:
         self._count = 0
         """Games read so far."""
         self._prefix = 0
-        """The last slot before the first gap."""
+        """The number of games before the first gap."""
 
     def run(self, errors_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
         """Check the whole tournament. Raises the errors of reading it."""
@@ -243,7 +242,7 @@ def _check_bots(connection: Connection, report: CheckReport) -> None:
     stored = select(
         total.first_bot, total.second_bot, total.variant, *(literal_column(f"-{name}").label(name) for name in counts)
     )
-    # The stored totals are negative here, so each sum is 0 if a total equals the sum of its pairs.
+    # Stored totals count as negative here. So the result is 0 if a total equals the sum of its pairs.
     scores_and_totals = union_all(of_pairs, stored.select_from(bot_scores)).subquery().c
     differs = or_(*(func.sum(scores_and_totals[name]) != 0 for name in counts))
     key = (scores_and_totals.first, scores_and_totals.second, scores_and_totals.variant)

@@ -79,7 +79,7 @@ def games_so_far(
 
 
 def count_plies(connection: Connection, tournament_id: int, first: int, last: int) -> int:
-    """Return the bytes of the times of journaled plies of these slots, which grow with every ply."""
+    """Return a measure of the journaled plies of these slots, which grows with every ply: the bytes of their times."""
     slots = journal.c.ordinal.between(first, last)
     total = select(func.coalesce(func.sum(func.length(journal.c.times)), 0))
     return int(connection.execute(total.where(journal.c.tournament_id == tournament_id, slots)).scalar_one())

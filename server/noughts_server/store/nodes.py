@@ -1,7 +1,7 @@
 """The members of a cluster: each server and referee sends heartbeats, timed by the database's clock.
 
-A node counts as dead after its silence limit, which follows the intervals between its own heartbeats. These include
-all delays of the node: those of its machine, its event loop and its database.
+A node counts as dead after its silence limit, which follows the intervals between its own heartbeats. These intervals
+include all delays of the node's machine, event loop and database.
 """
 
 from enum import IntEnum
@@ -16,7 +16,7 @@ from noughts_server.store.engine.schema import SILENCE_MS, nodes, units
 LONGEST_SILENCE_MS = 30_000
 """The silence limit of the slowest node."""
 _INTERVALS = 3
-"""The silence limit is at least this number of the longest recent intervals between heartbeats."""
+"""The silence limit is at least this multiple of the longest recent interval between heartbeats."""
 _DECAY = 0.98
 """The factor by which each heartbeat in time shortens a silence limit: by half within 35 s."""
 _FORGOTTEN_MS = 3_600_000
@@ -81,7 +81,7 @@ def beat(connection: Connection, node: Node, *, first: bool = False, youngest: b
     """Record a heartbeat of the node; `first` means that it was never a member. Writes.
 
     A node that returns after its silence limit does not count as lost. From then on it counts as the youngest node, so
-    that the work that only the oldest node does stays elsewhere. `youngest` requests the same.
+    that the work that only the oldest node does stays elsewhere. With `youngest`, the node also becomes the youngest.
     """
     now = dialect.of(connection).now_ms(connection)
     earlier = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
@@ -117,7 +117,10 @@ def leave(connection: Connection, name: str) -> None:
 
 
 def alive(connection: Connection) -> tuple[Node, ...]:
-    """Return all live nodes, oldest first; a node that returned after its silence limit is as old as its return."""
+    """Return all live nodes, oldest first.
+
+    The age of a node that returned after its silence limit counts from its return.
+    """
     now = dialect.of(connection).now_ms(connection)
     live = select(nodes).where(nodes.c.seen_at + nodes.c.silence_ms >= now)
     rows = connection.execute(live.order_by(nodes.c.joined_at, nodes.c.name))

@@ -119,6 +119,6 @@ async def test_thousands_of_bots_are_in_one_complete_message(side: ServerSide) -
     for version in range(1, 2_501):
         login = OnlineBot(bot=version, name=f"bots/b{version}", token=None, declines_challenges=False)
         side.sessions.log_in(version, login)
-    Presence(side.sessions, side.remote, side.bus, "here").tell_all()
+    Presence(side.sessions, side.remote, side.bus, "here").publish_all()
     # Only a complete message tells the others which bots have left.
     assert [(presence.complete, len(presence.bots)) for presence in presences] == [(True, 2_500)]

@@ -17,7 +17,7 @@ def games_after(seconds_of_game: Callable[[int], float], games: int, *, seats: i
     while finished < games:
         running = min(pace.games, seats)
         allowed.append(pace.games)
-        pace.look(now, finished, running)
+        pace.update(now, finished, running)
         now += seconds_of_game(running)
         finished += running
     return allowed
@@ -51,7 +51,7 @@ def test_a_busy_machine_gets_fewer_games_and_more_when_it_is_idle() -> None:
     allowed_games = []
     for load[0] in (0.01, 20.0, 0.01):
         for _ in range(200):
-            pace.look(now, finished, pace.games)
+            pace.update(now, finished, pace.games)
             now += pace.games * load[0]
             finished += pace.games
         allowed_games.append(pace.games)

@@ -1,4 +1,4 @@
-"""Candidates: several entries play pairs against the first one, the base, until one of them proves to be stronger."""
+"""Candidates: several entries play pairs of games against the first one, the base, until one is proven stronger."""
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, TournamentFormat

@@ -139,7 +139,7 @@ class Knockout(InRounds):
         # With `stop_when_decided`, a match ends with the first pair of games after which the lead is larger than the
         # number of games that are left: at the earliest after more than half of them.
         fewest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
-        # A round that is followed by `later` rounds has 2**later matches; the first one has fewer if there are byes.
+        # A round before `later` further rounds has 2**later matches, or fewer in the first round if there are byes.
         matches = [min(2**later, entries - 2**later) for later in range(rounds - 1, -1, -1)]
         return Forecast(
             entries=entries,
@@ -160,7 +160,7 @@ class Knockout(InRounds):
                 continue
             number = open_matches[0].round
             is_new_round = not any(pairing.round == number for pairing in field.played)
-            # A new match is paired in full length, extra pairs one by one.
+            # A new match gets all its games at once, a tied match one extra pair of games.
             games = field.games if not field.stop_when_decided and is_new_round else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
             return PairingBatch(

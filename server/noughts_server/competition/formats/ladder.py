@@ -34,13 +34,13 @@ from noughts_server.competition.formats.tournament_format import Endless, Format
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 
 WINDOW = 2
-"""The number of pairings that an opponent can have above the lowest number among the possible opponents."""
+"""The largest excess of an opponent's number of pairings over the lowest number among the possible opponents."""
 
 PLACEMENT = 8
 """After this many pairings a newcomer is paired as rarely as the others."""
 
 AHEAD = 16
-"""A bot waits for playing bots that have had over this many pairings fewer."""
+"""A bot that is more than this many pairings ahead of a playing bot waits for that bot."""
 
 HELD_UP = 6
 """A pairing is delayed if all other bots could have had this many pairings since it began.
@@ -66,7 +66,10 @@ class _Bot:
 
     entry: int
     turn: int
-    """The number of pairings that it counts as having had, including its current one."""
+    """The number of pairings that counts for the order of turns, including its current pairing.
+
+    A newcomer's number is not 0.
+    """
     rating: float = 0.0
     pairings: int = 0
     """The number of its finished pairings."""
@@ -78,7 +81,7 @@ class _Bot:
     """The opponents of its last pairings; the latest is last."""
     is_withdrawn: bool = False
     waits_since: int = 0
-    """The number of `Ladder._clock` at which it began to wait; 0 if it does not wait."""
+    """The value of `Ladder._clock` when it began to wait; 0 if it does not wait."""
     is_held_up: bool = False
     """Whether its current pairing is delayed; see `HELD_UP`."""
 
@@ -88,7 +91,7 @@ class _Bot:
 
 
 @dataclass(slots=True)
-class _Crowd:
+class _WaitingGroup:
     """The waiting bots with the same turn."""
 
     by_rating: list[tuple[float, int]] = field(default_factory=list)
@@ -115,10 +118,10 @@ class Ladder:
         self._level = 0
         """The largest turn with which a bot was paired; of the two bots of a pairing, the lower turn counts."""
         self._clock = 0
-        """Counts the times that a bot began to wait."""
-        self._crowds: dict[int, _Crowd] = {}
+        """The number of times that any bot began to wait."""
+        self._groups: dict[int, _WaitingGroup] = {}
         self._turns: list[int] = []
-        """The turns of all crowds in ascending order."""
+        """The turns of all groups in ascending order."""
 
     @classmethod
     def rebuild(
@@ -251,7 +254,7 @@ class Ladder:
         for turn in self._turns:
             if turn > ceiling:
                 break
-            neighbours = list(self._neighbours(bot, self._crowds[turn]))
+            neighbours = list(self._neighbours(bot, self._groups[turn]))
             if neighbours and not near:
                 ceiling = min(ceiling, turn + WINDOW)
             near += neighbours
@@ -260,13 +263,13 @@ class Ladder:
         others = islice(self._by_turn(), _OTHERS)
         return next((other for other in others if other.turn <= ceiling and self._may_meet(bot, other)), None)
 
-    def _neighbours(self, bot: _Bot, crowd: _Crowd) -> Iterator[_Bot]:
+    def _neighbours(self, bot: _Bot, group: _WaitingGroup) -> Iterator[_Bot]:
         """Yield the possible opponents among the bots with the nearest ratings."""
-        place = bisect_left(crowd.by_rating, (bot.rating, bot.entry))
+        place = bisect_left(group.by_rating, (bot.rating, bot.entry))
         below = range(place - 1, max(place - 1 - _NEIGHBOURS, -1), -1)
-        above = range(place, min(place + _NEIGHBOURS, len(crowd.by_rating)))
+        above = range(place, min(place + _NEIGHBOURS, len(group.by_rating)))
         for index in chain(below, above):
-            other = self._bots[crowd.by_rating[index][1]]
+            other = self._bots[group.by_rating[index][1]]
             if self._may_meet(bot, other):
                 yield other
 
@@ -287,40 +290,40 @@ class Ladder:
     def _by_turn(self) -> Iterator[_Bot]:
         """Yield all waiting bots, by turn and waiting time. The ladder must not change meanwhile."""
         for turn in self._turns:
-            crowd = self._crowds[turn]
+            group = self._groups[turn]
             yielded: list[tuple[int, int]] = []
             try:
-                while crowd.queue:
-                    since, entry = heappop(crowd.queue)
+                while group.queue:
+                    since, entry = heappop(group.queue)
                     bot = self._bots[entry]
-                    # Items of bots that have left the crowd, and possibly returned with a new item, are dropped here.
+                    # Items of bots that have left the group, and possibly returned with a new item, are dropped here.
                     if (bot.waits_since, bot.turn) == (since, turn):
                         yielded.append((since, entry))
                         yield bot
             finally:
                 for item in yielded:
-                    heappush(crowd.queue, item)
+                    heappush(group.queue, item)
 
     def _start_waiting(self, bot: _Bot) -> None:
         if bot.is_withdrawn or bot.is_playing:
             return
         self._clock += 1
         bot.waits_since = self._clock
-        crowd = self._crowds.get(bot.turn)
-        if crowd is None:
-            crowd = self._crowds[bot.turn] = _Crowd()
+        group = self._groups.get(bot.turn)
+        if group is None:
+            group = self._groups[bot.turn] = _WaitingGroup()
             insort(self._turns, bot.turn)
-        insort(crowd.by_rating, (bot.rating, bot.entry))
-        heappush(crowd.queue, (bot.waits_since, bot.entry))
+        insort(group.by_rating, (bot.rating, bot.entry))
+        heappush(group.queue, (bot.waits_since, bot.entry))
 
     def _stop_waiting(self, bot: _Bot) -> None:
         if not bot.waits_since:
             return
         bot.waits_since = 0
-        crowd = self._crowds[bot.turn]
-        del crowd.by_rating[bisect_left(crowd.by_rating, (bot.rating, bot.entry))]
-        if not crowd.by_rating:
-            del self._crowds[bot.turn]
+        group = self._groups[bot.turn]
+        del group.by_rating[bisect_left(group.by_rating, (bot.rating, bot.entry))]
+        if not group.by_rating:
+            del self._groups[bot.turn]
             del self._turns[bisect_left(self._turns, bot.turn)]
 
 

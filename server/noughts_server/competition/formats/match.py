@@ -6,7 +6,10 @@ from noughts_server.competition.formats.tournament_format import FormatError, Fo
 
 
 class MatchFormat(RoundRobinFormat):
-    """A round robin of two entries. The transaction of a pair's games also counts the pair; a decided test ends it."""
+    """A round robin of two entries.
+
+    The transaction that stores a pair of games also counts the pair. A decided test ends the match.
+    """
 
     number = 7
     title = "Match"

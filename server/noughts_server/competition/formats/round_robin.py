@@ -45,7 +45,10 @@ class RoundRobin:
         return self.entries - 1 + self.entries % 2
 
     def _opponent_of_last(self, turn: int) -> int:
-        """Return the entry of the circle that meets the last seat in this turn: it moves by half the table."""
+        """Return the entry of the circle that meets the last seat in this turn.
+
+        It moves by half the circle each turn.
+        """
         return turn * ((self._circle + 1) // 2) % self._circle
 
     def slot(self, ordinal: int) -> Slot:
@@ -77,7 +80,7 @@ class RoundRobin:
             yield cycle // 2 * games_per_cycle + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """Yield the ordinals in descending order. Each takes the same time, however long the tournament is."""
+        """Yield the ordinals in descending order. The time for each one does not depend on the tournament's size."""
         turns, games = self.rounds_per_cycle, self.games_per_round
         last = min(before - 2, self.total - 1) // games
         for index in range(last, -1, -1):

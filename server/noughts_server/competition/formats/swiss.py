@@ -4,9 +4,9 @@ The pairing of a round is a perfect matching of the entries that are not withdra
 met yet, and has the smallest sum of differences in points. Among the pairings with this sum, the upper half of a score
 group meets its lower half, as in the Dutch system (FIDE Handbook C.04.3), seed by seed.
 
-If the number of entries is odd, one of them has a bye, which counts as winning every game of a pairing. The bye goes
-to an entry that has had none and without which such a matching exists; among these entries, to one with the fewest
-points. In every pairing each entry begins half of the games; the entry that has begun fewer pairings begins.
+If the number of entries is odd, one of them has a bye, which counts as winning every game of a pairing. An entry can
+get the bye if it has had none and the other entries have such a matching. Among these, one with the fewest points gets
+it. In every pairing each entry begins half of the games; the entry that has begun fewer pairings begins.
 
 A tournament ends before its last round if no such pairing is left. This can happen after withdrawals, or if there are
 more rounds than half the entries. Small fields look ahead, so that they can play all rounds.
@@ -180,7 +180,7 @@ class _RoundPairing:
 
 
 class Swiss(RoundsByPoints):
-    """Bots with similar scores meet, and no two of them twice."""
+    """Bots with similar scores meet, and no two bots meet twice."""
 
     number = 3
     title = "Swiss"

@@ -54,7 +54,7 @@ class Lookahead:
             return True
         scarcest = min(allowed, key=lambda seat: len(allowed[seat]))
         least = len(allowed[scarcest])
-        # A round uses up one partner of each seat. By Dirac's theorem, a round is possible if each seat has at least
+        # A round takes one partner from each seat. By Dirac's theorem, a round is possible if each seat has at least
         # half of all seats as possible partners.
         if least - (rounds - 1) >= len(allowed) / 2:
             return True
@@ -63,8 +63,8 @@ class Lookahead:
         key = (rounds, frozenset((one, other) for one, others in allowed.items() for other in others if one < other))
         if key in self._failed:
             return False
-        # The order of the rounds does not matter. If the scarcest seat must meet all its partners, try only one as the
-        # first.
+        # The order of the rounds does not matter. If the seat with the fewest partners must meet all of them, try only
+        # one first.
         forced = min(allowed[scarcest]) if least == rounds else None
         for pairs in perfect_matchings(allowed):
             if forced is not None and {scarcest, forced} not in map(set, pairs):

@@ -9,7 +9,7 @@ _CREDENTIALS = re.compile(r"[^/\s]*@")
 
 
 def shown_address(url: URL) -> str:
-    """Return an address without its passwords. Parameters of the address can also have some."""
+    """Return an address without its passwords, which can also be in its parameters."""
     return url.difference_update_query(_PASSWORDS).render_as_string(hide_password=True)
 
 

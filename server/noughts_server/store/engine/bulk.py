@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table
 
 Item = TypeVar("Item")
 
-# One statement writes many rows: sqlite3 releases the GIL at each step, and it can take milliseconds to get it back
+# One statement writes many rows, because sqlite3 releases the GIL at each step and can wait milliseconds to get it back
 # from a busy event loop. With one step for each row, a batch of 3,000 games took three seconds.
 _ROWS_A_STATEMENT = 256
 _KEPT_STATEMENTS = 64

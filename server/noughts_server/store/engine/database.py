@@ -1,7 +1,7 @@
 """The database: one writer thread, a few reader threads of three kinds, and every access in a transaction.
 
-`Store.trouble` is set while the database is unavailable: from the first failure until every transaction that retries
-has succeeded. Meanwhile other writes fail at once.
+`Store.trouble` is set while the database is unavailable: from the first failure until all retried transactions have
+succeeded. Meanwhile other writes fail at once.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Store:
         self.trouble: DatabaseTrouble | None = None
         """Why the database is unavailable; None if no failure is known."""
         self.on_trouble: Callable[[], None] = lambda: None
-        """Called when `trouble` has begun, changed or ended."""
+        """Called after each change of `trouble`."""
         self.last_size_bytes = 0
         """The last result of `size_bytes`."""
         self.closed_to_others = False
@@ -70,12 +70,12 @@ class Store:
         self._place = url
         self._dialect = dialect.of_url(url)
         self._file_problem: Callable[[], str | None] = lambda: None
-        """Returns what has happened to the files of the open database; None if they are unchanged."""
+        """Returns how the files of the open database were replaced or removed; None if they were not."""
         self._retrying = 0
-        """The number of transactions that retry until the trouble ends."""
+        """The number of transactions that retry until the database is available."""
         self._has_deadline = asyncio.Event()
         self._deadline = float("inf")
-        """When transactions that retry give up, by the event loop's clock."""
+        """The time by the event loop's clock at which transactions stop retrying."""
         self._server_check: asyncio.TimerHandle | None = None
         """Checks at the deadline whether the server of the database answers."""
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
@@ -138,9 +138,9 @@ class Store:
         return result
 
     async def write_patiently(self, function: Callable[[Connection], Result]) -> Result:
-        """Run `function` as `write` does, but retry for as long as the trouble lasts; see `lose_patience`.
+        """Run `function` as `write` does, but retry while the database is unavailable; see `limit_retries`.
 
-        `function` can run several times: it must leave no effects behind when it is rolled back.
+        `function` can run several times, so it must have no effects outside the transaction.
         """
         return await self._patiently(lambda: self._run(self._writer, self._write, function))
 
@@ -180,11 +180,11 @@ class Store:
         return await self._run(self._identifying, self._read, function)
 
     async def read_patiently(self, function: Callable[[Connection], Result]) -> Result:
-        """Run `function` as `read` does, but retry for as long as the trouble lasts; see `lose_patience`."""
+        """Run `function` as `read` does, but retry while the database is unavailable; see `limit_retries`."""
         return await self._patiently(lambda: self._run(self._readers, self._read, function))
 
     def check_trouble(self) -> None:
-        """Raise the trouble if other transactions retry already: one more attempt would only take time."""
+        """Raise `trouble` if other transactions retry already, because one more attempt would only take time."""
         if self.trouble is not None and self._retrying:
             raise type(self.trouble)(self.trouble.got)
 
@@ -192,10 +192,10 @@ class Store:
         """Return as soon as the database can be written."""
         await self.write_patiently(self._dialect.write_for_real)
 
-    def lose_patience(self, seconds: float) -> None:
-        """Make transactions that retry give up after this many seconds and raise their trouble.
+    def limit_retries(self, seconds: float) -> None:
+        """Make transactions that retry fail after this many seconds.
 
-        Transactions that wait for the database's server give up too, if it does not answer a new connection either.
+        Transactions that wait for the database's server also fail if it does not answer a new connection.
         """
         loop = asyncio.get_running_loop()
         earlier_deadline = self._deadline
@@ -223,7 +223,7 @@ class Store:
         Further calls do nothing.
         """
         self._closed = True
-        self.lose_patience(_CLOSING_SECONDS)
+        self.limit_retries(_CLOSING_SECONDS)
         loop = asyncio.get_running_loop()
         # The thread of the default executor waits until the store's own threads have ended.
         await loop.run_in_executor(None, self._shut_down)
@@ -297,7 +297,7 @@ class Store:
         return result
 
     async def _pause(self, seconds: float, trouble: DatabaseTrouble) -> None:
-        """Wait before the next attempt; raise the trouble if there is no time for one."""
+        """Wait before the next attempt; raise `trouble` if there is no time for one."""
         if not self._has_deadline.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -309,7 +309,7 @@ class Store:
         await asyncio.sleep(min(seconds, left))
 
     def _see_end(self) -> None:
-        """End the trouble after a success, unless other transactions still retry."""
+        """Clear `trouble` after a success, unless other transactions still retry."""
         if self.trouble is not None and not self._retrying:
             self.trouble = None
             self.on_trouble()

@@ -30,7 +30,7 @@ def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
         game.attempt,
         game.first,
         game.second,
-        # Plain numbers, because sqlite3 would search adapters for members of enumerations. The sign is faster than
+        # sqlite3 would search adapters for members of enumerations, so they become plain numbers: `+` is faster than
         # int().
         +game.result,
         +game.termination,

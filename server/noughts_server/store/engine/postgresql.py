@@ -40,15 +40,14 @@ _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
 _RESTING_SECONDS, _LONGEST_RESTING_SECONDS = 3, 24
-"""Limit of the time between two statements of a writing transaction, well below the silence limit of a node.
+"""Limits of the idle time between two statements of a writing transaction, well below the silence limit of a node.
 
-No other node can write during this time.
-
-On a busy machine a transaction can compute for longer. If PostgreSQL ends a transaction for this reason, the limit of
-the next one doubles, up to the larger number. Each commit halves it. Therefore a retry succeeds eventually.
+No other node can write during this time. On a busy machine, a transaction can need longer. If PostgreSQL ends a
+transaction for this reason, the limit of the next one doubles, up to the larger number. Each commit halves it.
+Therefore a retry succeeds eventually.
 """
 _RESTED = "25P03"
-"""The SQLSTATE of a transaction that rested for too long."""
+"""The SQLSTATE of a transaction that was idle for too long."""
 
 _NO_ANSWER = "the server gave no answer before this process had to end"
 
@@ -194,7 +193,7 @@ def answers(url: URL) -> bool:
 
 
 def cut_off(engine: Engine) -> None:
-    """Make all statements fail, also those that wait for an answer, because a frozen server never answers."""
+    """Make all statements fail, also those that wait for an answer: a frozen server never answers."""
     _CONNECTIONS[engine].cut_off()
 
 
@@ -230,7 +229,7 @@ class _RestingLimit:
         self._seconds = _RESTING_SECONDS
 
     def begin(self, connection: Connection) -> None:
-        """Set the limit, and wait until no other transaction writes."""
+        """Set the limit in a session, and wait until no other transaction writes."""
         if self._seconds > _RESTING_SECONDS:
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")

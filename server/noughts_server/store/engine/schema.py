@@ -111,13 +111,13 @@ bots = Table(
     Column("retired_at", BigInteger),
     # Whether the owner lets organisers enter it in their tournaments.
     Column("open_to_organisers", Boolean, nullable=False, server_default=false()),
-    # Whether the owner lets others test their bots against it.
+    # Whether other owners can test their bots against it.
     Column("open_to_tests", Boolean, nullable=False, server_default=false()),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
 )
 
-# Every name that a bot has or had. A name stays reserved for its owner.
+# Every present and former name of a bot. A name stays reserved for its owner.
 bot_names = Table(
     "bot_names",
     metadata,
@@ -215,7 +215,7 @@ tournaments = Table(
     Column("join_from", BigInteger),
     Column("join_until", BigInteger),
     Column("start_at", BigInteger),
-    # Why it was cancelled or paused, if not by its owner, or why play has stopped while it is running.
+    # The reason why it was cancelled or paused, if not by its owner, or why a running tournament is not played.
     Column("reason", String(200)),
     # Time controls of single entries by label, as text: {"Slow": "180/30+0"}. Null: all have the same.
     Column("own_times", JSON(none_as_null=True)),
@@ -240,7 +240,7 @@ tournaments = Table(
     Column("searched", BigInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
-    # It has all columns that its queries read, because SQLite could otherwise prefer the index of all kinds.
+    # The index has all columns that its queries read. Otherwise SQLite could prefer the index of all kinds.
     Index(
         "ix_tournaments_unexplored",
         "kind",
@@ -261,7 +261,7 @@ leagues = Table(
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("interval_ms", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # When the league stopped, and why if its owner did not ask for it; null: it continues.
+    # The time at which the league stopped, and the reason if its owner did not request it. Null: it continues.
     Column("stopped_at", BigInteger),
     Column("stop_reason", String(200)),
 )
@@ -284,7 +284,7 @@ entries = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
-    # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
+    # The time of a withdrawal after the start, and the reason if its owner did not request it. It gets no new pairings.
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_reason", String(200)),
     # The bot of the version, to find the tournaments of a bot with any number of versions.
@@ -304,7 +304,7 @@ pairings = Table(
     Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     Column("first_entry", Integer, nullable=False),
     Column("second_entry", Integer, nullable=False),
-    # The number, from 0, of the pairing: its games, with alternating colours, share it.
+    # The number, from 0, of the pair of games: two games on one opening, with sides swapped.
     Column("encounter", BigInteger, nullable=False),
     # Counts from 1; 0: outside any round.
     Column("round", Integer, nullable=False),
@@ -335,7 +335,8 @@ units = Table(
     Column("played", Integer, nullable=False, server_default="0"),
     # In a cluster: the names of its holders that were lost since its last progress and did not return. Null: none.
     Column("lost", JSON(none_as_null=True)),
-    # In a cluster, at the last claim: its stored games, the journaled plies of the others, and the database's time.
+    # In a cluster, at the last claim: its number of stored games, the journaled plies of its other games, the
+    # database's time.
     Column("games", BigInteger, nullable=False, server_default="0"),
     Column("plies", BigInteger, nullable=False, server_default="0"),
     Column("claimed_at", BigInteger, nullable=False, server_default="0"),
@@ -398,7 +399,7 @@ games = Table(
     Index(
         "ix_games_faults",
         "tournament_id",
-        # Without statistics, SQLite uses the index only if it fits better than the key.
+        # SQLite has no statistics here, so it uses the index only if it fits a query better than the key.
         "termination",
         "ordinal",
         sqlite_where=LOST_BY_FAULT,
@@ -528,7 +529,7 @@ LARGE_MOVE = 300
 LARGE_MOVES = text(f"(moved >= {LARGE_MOVE} OR moved <= {-LARGE_MOVE})")
 """A condition on `rating_moves`: moves that the operator should check. Literal SQL, as `LOST_BY_FAULT` is."""
 
-# By how much the games with the bots of another owner have moved a bot's rating, in tournaments that are `bounded`.
+# The points by which games with the bots of another owner have moved a bot's rating, in `bounded` tournaments.
 rating_moves = Table(
     "rating_moves",
     metadata,
@@ -651,7 +652,7 @@ outbox = Table(
     metadata,
     Column("id", _Key, primary_key=True),
     Column("webhook_id", ForeignKey("webhooks.id"), nullable=False, index=True),
-    # Never used again, unlike the key.
+    # Unlike a key, an ID is never used again.
     Column("delivery", String(32), nullable=False),
     Column("event", String(40), nullable=False),
     Column("document", JSON, nullable=False),
@@ -667,7 +668,7 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
-    # 0: stored by a version that did not record the time.
+    # 0: the version that stored the row did not record the time.
     Column("created_at", BigInteger, nullable=False, server_default="0"),
 )
 

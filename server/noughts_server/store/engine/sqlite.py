@@ -123,8 +123,8 @@ def size_bytes(url: URL, connection: Connection) -> int:
 def lock_for_one(url: URL) -> IO[str] | None:
     """Lock the database for one server until the returned file is closed or its process ends.
 
-    The lock lies next to the file that is opened, whatever symbolic links lead to it. Raises BlockingIOError if another
-    process has the lock. Returns None on Windows, which has no such lock.
+    The lock is next to the real file of the database, whatever symbolic links lead to it. Raises BlockingIOError if
+    another process has the lock. Returns None on Windows, which has no such lock.
     """
     return locked(f"{_file(url)}.lock")
 
@@ -153,7 +153,8 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     target = place(url)
     read_only = not writes and not is_new(url) and troubles.unwritable(Path(target)) is not None
     if read_only:
-        # SQLite cannot create a log here. `immutable` tells it that no process writes, unless a log is in use.
+        # SQLite cannot create a log here. With `immutable` it assumes that no process writes. If a log exists, a
+        # process does.
         log = Path(f"{_file(url)}-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         target = f"file:{quote(os.path.abspath(target))}?{mode}"

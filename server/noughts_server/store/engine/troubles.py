@@ -95,7 +95,8 @@ def unwritable(path: Path) -> str | None:
 
 
 def guard(path: str) -> Callable[[], str | None]:
-    """Return a function that returns what has happened to the files at this path since this call; None if nothing.
+    """Return a function that describes how the files at this path were replaced or removed since this call; None if
+    they were not.
 
     The log counts too, because it has changes that are not yet in the main file. SQLite keeps it next to the file that
     it opened, after all symbolic links.

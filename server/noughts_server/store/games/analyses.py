@@ -12,7 +12,10 @@ from noughts_server.store.tournaments.tournaments import get_tournament
 
 _OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
 VERSION = 1
-"""Increase it when analyses get better or their documents change: then games with another one are not analysed yet."""
+"""Increase this number if analyses get better or their documents change.
+
+Games with an older analysis are then analysed again.
+"""
 _VERSION = "version"
 _FAILURE = "failure"
 """The key of the reason in the document of a game whose analysis failed."""
@@ -32,10 +35,10 @@ class GameToAnalyse(NamedTuple):
 
 
 class RequestedAnalysis(NamedTuple):
-    """What the store has for a request: a refusal, a game that is not analysed yet, or an analysis."""
+    """The state of a requested analysis: refused, not analysed yet, or analysed."""
 
     refusal: str = ""
-    """Why there is no analysis; empty if there is one, or can be."""
+    """The reason for which the game cannot be analysed; else empty."""
     game: GameToAnalyse | None = None
     """The game, unless the analysis is refused."""
     document: Mapping[str, Any] | None = None
@@ -60,7 +63,7 @@ def requested_analysis(connection: Connection, slug: str, ordinal: int) -> Reque
 
 
 def _document(connection: Connection, tournament_id: int, ordinal: int) -> Mapping[str, Any] | None:
-    """Return the document of a game, or None, also if it is of another version."""
+    """Return the document of a game; None if there is none of this version."""
     document = connection.execute(select(analyses.c.document).where(*_is_game(tournament_id, ordinal))).scalar()
     return document if document is not None and document.get(_VERSION) == VERSION else None
 

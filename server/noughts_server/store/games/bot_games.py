@@ -57,7 +57,7 @@ class ScoreBySide:
         return self.first.games + self.second.games
 
     def add(self, score: Score, *, moved_first: bool) -> None:
-        """Add a score that counts from the first mover's point of view."""
+        """Add a score that is written from the first mover's point of view."""
         if moved_first:
             self.first += score
         else:
@@ -75,7 +75,7 @@ class HeadToHead(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """A slot of the bot, or the end of a tournament: no game has that ordinal."""
+    """A slot of the bot. After the last slot of a tournament there is one whose ordinal no game has."""
 
     tournament_id: int
     ordinal: int
@@ -123,7 +123,7 @@ def list_bot_games(
         if slots_read >= _MOST_SLOTS_READ:
             last = slot_batch[-1]
             return Page(page, write_page_token(method, [last.tournament_id, last.ordinal]))
-        # More gaps often follow a gap.
+        # After a gap, more gaps are likely.
         batch = min(2 * batch, LARGEST_SIZE)
     return Page(page, "")
 

@@ -96,7 +96,8 @@ def count_some(connection: Connection, most: int = 128, tournament_id: int | Non
         counts = _count_moves(variant, played)
         accuracy_of_entry = _judge(variant, played, most * _SEARCHED_A_GAME)
     except (ValueError, IndexError):
-        # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
+        # The variant's plugin is missing or has another board now, or a game is damaged. A rebuild counts the games
+        # again.
         counts = {}
         explored = row.folded
     if counts:

@@ -1,4 +1,4 @@
-"""The games of a tournament for files. The last game carries the facts about the tournament that no game has."""
+"""Export the games of a tournament to files. The last game also has the facts about the whole tournament."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -66,7 +66,7 @@ Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
 
 _WITHOUT_COMMENTS = [column for column in games.c if column.name not in ("comments", "thoughts")]
-# Lists have no comments and thoughts, which are by far the largest part of a game that has any.
+# Lists omit comments and thoughts, because they are by far the largest part of a game.
 _COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinary).label("comments")
 
 DAY_MS = 86_400_000
@@ -75,7 +75,7 @@ COMMENTED_ROWS_AT_ONCE = 10
 _LISTED_ROWS_AT_ONCE = 100
 _TOURNAMENTS_A_STATEMENT = 100
 _MOST_GAMES_READ = 100_000
-"""Limit of the games that a page with a filter reads, so that a page of rare games is not slow."""
+"""Limit of the games that the query of a page reads, so that a filter with few matches is not slow."""
 _PAGE_BYTES = 1 << 20
 """Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
 _GAME_BYTES, _PLY_BYTES, _SCORE_BYTES, _THOUGHT_BYTES, _PV_BYTES = 500, 8, 20, 40, 3
@@ -160,13 +160,13 @@ class StoredGame:
     opening_plies: int = 0
     """The number of moves that belong to a given opening."""
     allowances: tuple[Allowance, Allowance] | None = None
-    """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
+    """The time that each side's moves can take in addition to the clock; None without clocks or if unknown."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """The bots' comments by ply, if the tournament keeps scores and a caller requests them; none of running games."""
     thoughts: Mapping[int, Thought] = field(default_factory=dict)
-    """What the bots' searches reported by ply; present and absent like comments."""
+    """The reports of the bots' searches by ply; present if comments are."""
     round: int = 0
     """The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
@@ -285,7 +285,7 @@ def _matching_ordinals(
     connection: Connection, tournament: Tournament, after: int, most: int, conditions: Sequence[Condition]
 ) -> list[int]:
     """Return the ordinals of up to `most` games after `after` that meet the conditions. One condition has an index."""
-    # The sum prevents SQLite from reading all games in the order of the key.
+    # The `+ 0` prevents SQLite from reading all games in the order of the key.
     ordinal = games.c.ordinal + 0
     statement = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
     return list(connection.scalars(statement.order_by(ordinal).limit(most)))
@@ -319,7 +319,7 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
 def games_by_day(connection: Connection) -> list[list[int]]:
     """Return for each day (from 1970, in UTC) and tournament the number of games, and two sums.
 
-    The sums of the ordinals and of the lengths of the faults change when games or faults are stored.
+    A change of the sums of the ordinals or of the lengths of the faults shows new games or faults.
     """
     key = (games.c.ended_at // DAY_MS, games.c.tournament_id)
     sums = func.sum(games.c.ordinal), func.coalesce(func.sum(func.length(games.c.fault)), 0)

@@ -105,7 +105,7 @@ def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int |
     column = game_notes.c
     of_game = (column.tournament_id == tournament.id, column.ordinal == ordinal)
     statement = select(column.side, column.text).where(*of_game).order_by(column.side)
-    # Who creates a challenge or a test can be the opponent of the bot.
+    # The creator of a challenge or a test can be the bot's opponent.
     is_organiser = owner_id == tournament.owner_id and tournament.kind is Kind.ORGANISED
     if owner_id is not None and not is_organiser:
         entry = case((column.side == 0, games.c.first_entry), else_=games.c.second_entry)

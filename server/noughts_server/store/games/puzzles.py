@@ -68,7 +68,7 @@ def count_unsearched(connection: Connection) -> int:
 def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesToSearch | None:
     """Return up to `most` games of the next tournament with unsearched games; None if there is none.
 
-    It is the first tournament after `after`, or if there is none, the first one of all.
+    This is the first tournament after `after`. After the last tournament, it is the first of all.
     """
     unsearched = select(tournaments).where(UNSEARCHED).order_by(tournaments.c.id <= after, tournaments.c.id)
     row = connection.execute(unsearched.limit(1)).first()
@@ -93,7 +93,7 @@ def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesT
 
 
 def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequence[Sequence[Puzzle]]) -> int:
-    """Store the puzzles of these games, which are `found`, and return their number.
+    """Store `found`, the puzzles of these games, and return their number.
 
     Does nothing if another process has searched the games.
     """

@@ -55,7 +55,10 @@ _PROGRESS = (
 _SCORE = attrgetter("first", "second", "result")
 _COUNTERS = ("wins", "draws", "losses")
 _MOST_MET = 10_000
-"""Limit of the pairs of bots of a tournament that a process remembers. It writes other pairs again, without effect."""
+"""Limit of a tournament's pairs of bots that a process remembers.
+
+It writes other pairs more than once, without effect.
+"""
 
 
 class TournamentProgress(NamedTuple):
@@ -76,7 +79,7 @@ class CommitReport:
     games: list[FinishedGame] = field(default_factory=list)
     """The games that were stored, grouped by tournament."""
     stale: int = 0
-    """Games dropped because a later attempt at their unit has begun, or their tournament was cancelled or decided."""
+    """Games dropped because of a later attempt at their unit, or because their tournament was cancelled or decided."""
     duplicates: int = 0
     """Games dropped because their slot had a game already."""
     progress: list[TournamentProgress] = field(default_factory=list)
@@ -330,7 +333,7 @@ def _record_meetings(
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> None:
-    """Rate the games that no longer have a gap before them, and count all new games."""
+    """Rate the games up to the new first gap, and count all new games."""
     run: list[SlotResult] = []
     beyond = progress.beyond
     beyond.update(fresh)

@@ -36,7 +36,7 @@ class _Cached:
     points: Mapping[int, float] = field(default_factory=dict)
     sums: Mapping[int, TieBreakSums] = field(default_factory=dict)
     recompute_at: float = 0.0
-    """By the monotonic clock."""
+    """The time by the monotonic clock at which the sums can be computed again."""
 
 
 _cache: WeakKeyDictionary[Engine, dict[int, _Cached]] = WeakKeyDictionary()
@@ -47,7 +47,7 @@ def tie_breaks(
 ) -> Mapping[int, TieBreakSums]:
     """Return the tie-breaks by the number of the entry; `points` has the points of all entries.
 
-    They are exact, except for a running tournament with a very large crosstable, where new entries can be missing.
+    They are exact, except for a running tournament with a very large crosstable: new entries can be missing there.
     """
     of_engine = _cache.setdefault(connection.engine, {})
     cached = of_engine.setdefault(tournament.id, _Cached())

@@ -15,7 +15,7 @@ _PAIR = 2
 
 
 class StoredLadder:
-    """A ladder as stored. It is cached between transactions, and rebuilt if the database differs."""
+    """The state of a stored ladder. It is cached between transactions, and rebuilt if the database differs."""
 
     def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
         self.games_total = int(tournament.games_total)

@@ -36,7 +36,10 @@ _GAMES = select(*_COLUMNS, games.c.first_entry.label("first")).order_by(games.c.
 
 
 class StoredMatch:
-    """A match as stored. It is cached between transactions, and reads the games that other writers have stored."""
+    """The state of a stored match.
+
+    It is cached between transactions, and reads the games that other processes have stored.
+    """
 
     def __init__(self, tournament: Row[Any], counted: MatchGames | Candidates) -> None:
         self.games = counted
@@ -163,7 +166,10 @@ class StoredMatch:
 
 
 class StoredCandidates(StoredMatch):
-    """Candidates as stored: further pairs are scheduled in the transaction of the games from which they follow."""
+    """The state of stored candidates.
+
+    Further pairs are scheduled in the transaction of the games from which they follow.
+    """
 
     def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
         """Read the scheduled pairs. A pair begins at an odd ordinal, where its candidate is the first entry."""

@@ -17,7 +17,7 @@ _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Re
 
 
 class NewSlot(NamedTuple):
-    """A slot to be stored. It gets the next ordinal."""
+    """A slot that is not stored yet. It gets the next ordinal."""
 
     first_entry: int
     second_entry: int
@@ -91,7 +91,7 @@ class StoredSchedule:
 def slots_with_results(connection: Connection, tournament_id: int, from_round: int = 0) -> CursorResult[Any]:
     """Return the slots from this round on, in order, with the results of their games.
 
-    `x` is the entry that began the game. It, `result` and `termination` are None without a stored game.
+    `x` is the entry that began the game. `x`, `result` and `termination` are None without a stored game.
     """
     same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
     statement = select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination).select_from(

@@ -74,7 +74,7 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
 
 
 def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
-    """Return the row of a tournament, as the functions of this module expect it."""
+    """Return the row of a tournament, for the functions of this module."""
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
 
 

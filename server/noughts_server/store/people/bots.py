@@ -150,9 +150,9 @@ def register_bot(
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     """Raise PermissionDenied if a bot's name is reserved for another owner.
 
-    The server reserves `site-...` and `house-...` for its own bots, and for each owner the names that the programs of
-    Noughts choose (`OWNER-person`, `OWNER-guest-1`). Names that begin with the login of a student of a course are
-    reserved for that student; if several logins match, for the longest.
+    The server reserves `site-...` and `house-...` for its own bots, and for each owner, names like `OWNER-person` and
+    `OWNER-guest-1`, which the programs of Noughts choose. Names that begin with the login of a course's student are
+    reserved for that student. If several logins match, the longest counts.
     """
     match = _CHOSEN_NAMES.fullmatch(name)
     reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if name.lower().startswith(f"{owner}-")}
@@ -308,7 +308,8 @@ def list_bots(
 ) -> Page[Bot]:
     """Return a page of bots by name, in natural order within the page (b2 before b10).
 
-    `search` is a part of the name; `retired` includes retired bots. Raises InvalidArgument (size, page token).
+    `search` is a part of the name. With `retired`, the page includes retired bots. Raises InvalidArgument (size, page
+    token).
     """
     statement = _select_bots()
     if bot_ids is not None:

@@ -5,7 +5,10 @@ import re
 from noughts_bots.reference.registry import REFERENCE_BOTS
 
 _SEPARATORS = re.compile(r"(?<!\d)[\-_.:=,#+]+|[\-_.:=,#+]+(?!\d)")
-"""Separators that are not between two digits. They do not count; between digits they do: `bot-1.0` is not `bot-10`."""
+"""Separators that are not between two digits, and are ignored.
+
+Between digits they matter: `bot-1.0` is not `bot-10`.
+"""
 _BETWEEN_DIGITS = re.compile(r"[\-_.:=,#+]+")
 _PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 _ALIKE = str.maketrans("01i5", "olls")

@@ -38,7 +38,7 @@ class Upload(NamedTuple):
     file_name: str
     content: bytes
     variant: str = ""
-    """The variant of its trial; empty before the trial, and for a file that needs none."""
+    """The variant of the trial; empty before the trial, and for a file that needs no trial."""
     variants: tuple[str, ...] | None = None
     """The variants that it declared in its trial (empty: all); None if unknown."""
     declines_challenges: bool = False
@@ -149,7 +149,7 @@ def submissions_of(connection: Connection, versions: Iterable[int]) -> list[Subm
 
 
 def ready_submissions(connection: Connection) -> list[Submission]:
-    """Return the newest version of each active bot, if it was submitted: it plays on demand."""
+    """Return the newest version of each active bot, if that version was submitted. It plays on demand."""
     newest = select(func.max(bot_versions.c.id)).group_by(bot_versions.c.bot_id)
     return _read(connection, _rows().where(bots.c.retired_at.is_(None), submissions.c.bot_version_id.in_(newest)))
 

@@ -32,7 +32,7 @@ class Token:
     created_at: int
     revoked_at: int | None
     last_used_at: int | None
-    """Accurate to one minute."""
+    """The time of the last use, accurate to one minute."""
     scopes: tuple[str, ...]
     expires_at: int | None
 
@@ -145,7 +145,7 @@ def _end_error(revoked_at: int | None, expires_at: int | None, now_ms: int) -> U
 
 
 def set_expiry(connection: Connection, *, label: str, expires_at: int | None) -> None:
-    """Set when the tokens with this label expire (None: never), except revoked and token-made ones."""
+    """Set the expiry of tokens with this label (None: never), except revoked ones and those that a token created."""
     valid = update(tokens).where(tokens.c.label == label, tokens.c.revoked_at.is_(None), tokens.c.made_by.is_(None))
     connection.execute(valid.values(expires_at=expires_at))
 

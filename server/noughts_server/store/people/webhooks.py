@@ -27,7 +27,7 @@ EVENTS: Mapping[str, str] = {
     "tournament.resumed": "Play in tournament {title} has resumed.",
     TEST: "This is a test of {webhook}.",
 }
-"""The events, each with a sentence for people that contains facts of its document."""
+"""The events, each with a readable sentence that contains facts of its document."""
 MOST_WAITING = 1_000
 """Limit of the undelivered events of one webhook. If there are more, the oldest are dropped."""
 PERIOD_MS, LONGEST_DELAY_MS = 1_000, 3_600_000

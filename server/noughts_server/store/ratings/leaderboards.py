@@ -48,7 +48,7 @@ class LeaderboardRow:
     before: float | None
     """The rating after nine tenths of its games; None with fewer than ten games."""
     judged_games: int = 0
-    """This and the next two fields: see `noughts_bots.reference.accuracy`."""
+    """The number of judged games. For this and the next two fields, see `noughts_bots.reference.accuracy`."""
     decisions: int = 0
     blunders: int = 0
 
@@ -145,7 +145,7 @@ def leaderboard(
     conditions = (filters.owner, filters.online is not None, filters.fewest_games, filters.retired, filters.search)
     method = f"leaderboards/{name}/{view}?{'&'.join(map(str, conditions))}"
     after = read_page_token(method, page_token, [0.0, 0, 0])
-    # A list without rated bots has no key, which matches no row.
+    # The list has no key if none of its bots is rated. Then no row matches.
     in_list = ratings.c.list_id == _key_of(connection, name)
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
     if not filters.retired:
@@ -303,7 +303,7 @@ def _bots_of(connection: Connection, filters: Filters) -> Set[int] | None:
 def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int] | None = None) -> int:
     """Return the number of active bots above this row and, if given, below the rating and key `below`."""
     place = tuple_(ratings.c.rating, ratings.c.bot_id)
-    # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
+    # Few bots are retired, so subtracting them is faster than checking each bot above. SQLite uses the index.
     active = ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0))
     conditions = (ratings.c.list_id == row.list_id, place > (row.rating, row.bot_id), active)
     above = select(func.count()).select_from(ratings).where(*conditions)

@@ -173,7 +173,7 @@ class Ledger:
             if owner in self._changed[list_id, bot].moved
         ]
         write_moves(self._connection, moves)
-        # In the order of the key, so that the rows of a bot are written together.
+        # The order of the key, so that the rows of a bot are written together.
         write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
             self._state.next_seq = self._next_seq
@@ -232,7 +232,8 @@ class Ledger:
         head = self._head
         first_seq = self._next_seq
         if head and head.tournament_id == tournament_id and head.first_ordinal + head.games == first_ordinal:
-            # This extends the newest run, so that a single tournament makes one row in any number of commits.
+            # This extends the newest run, so that a tournament that plays alone has one row after any number of
+            # commits.
             first_seq, first_ordinal = head.first_seq, head.first_ordinal
         run = (first_seq, list_id, tournament_id, first_ordinal, span)
         upsert(self._connection, rating_runs, [run], add=("games",))

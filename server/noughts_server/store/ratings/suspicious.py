@@ -107,7 +107,7 @@ class _Game(NamedTuple):
 
     @property
     def is_given_up(self) -> bool:
-        """Return whether the loser could have lost it on purpose without a move: by a fault, or by what it reported."""
+        """Return whether the loser could have lost on purpose without a bad move: by a fault, or by its own reports."""
         return self.termination in FORFEITS or self.by_scores
 
     @property
@@ -118,7 +118,7 @@ class _Game(NamedTuple):
 
 @dataclass(slots=True)
 class _Against:
-    """The games of a bot, or of an organiser's bots, against one other owner, the newest first."""
+    """The games of a bot, or of an organiser's bots, against one other owner; newest first."""
 
     games: int = 0
     losses: list[_Game] = field(default_factory=list)

@@ -28,7 +28,7 @@ class Claim(NamedTuple):
     """The right to play a unit's missing games until the next claim."""
 
     number: int
-    """The unit's."""
+    """The unit's number."""
     attempt: int
     slots: tuple[Slot, ...]
     """The slots without a game, in order; empty if the unit is complete."""
@@ -90,10 +90,10 @@ def claim_next(
     played: Collection[int],
     most: int = 1,
 ) -> list[Claim]:
-    """Claim the first units, up to `most`, that have missing games and no live holder.
+    """Claim up to `most` units that have missing games and no live holder, the first ones first.
 
     The holder keeps them until it returns them or is considered dead. `holding` are the units that it plays now.
-    `played` are the units whose games it has all stored; this call returns them. Writes.
+    `played` are units whose games it has stored completely; this call releases them. Writes.
 
     Return an empty list if the tournament is not running, or if all remaining units wait because too many referees were
     lost with them. The reason is then stored with the tournament. Raises NotFound.
@@ -102,7 +102,7 @@ def claim_next(
     if not tournament.unit_games:
         return []
     for number in played:
-        _give_back(connection, tournament, number)
+        _release_complete(connection, tournament, number)
     if tournament.state is not TournamentState.RUNNING:
         return []
     first = tournament.folded // tournament.unit_games
@@ -128,7 +128,7 @@ def claim_next(
             continue
         claim = _claim(connection, tournament, number)
         if not claim.slots:
-            _give_back(connection, tournament, number)
+            _release_complete(connection, tournament, number)
             continue
         key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
         values = {"lost": history.lost[-_MOST_KEPT:] or None, "games": history.games, "plies": history.plies}
@@ -159,11 +159,11 @@ class _History(NamedTuple):
     """The progress of a unit, and the nodes that were lost with it since then."""
 
     games: int
-    """Its stored games."""
+    """The number of its stored games."""
     plies: int
-    """The journaled plies of its other games."""
+    """A measure of the journaled plies of its other games; see `count_plies`."""
     lost: list[str]
-    """The nodes that did not return, the last at the end."""
+    """The lost nodes that did not return, the latest last."""
     claimed_at: int
 
     @property
@@ -172,7 +172,9 @@ class _History(NamedTuple):
         further_losses = len(self.lost) - MOST_LOST - 1
         if further_losses < 0:
             return self.claimed_at
-        return self.claimed_at + min(FIRST_DELAY_MS << further_losses, LONGEST_DELAY_MS)  # << doubles it
+        return self.claimed_at + min(
+            FIRST_DELAY_MS << further_losses, LONGEST_DELAY_MS
+        )  # `<<` doubles the delay once for each loss.
 
 
 def _history(
@@ -230,7 +232,7 @@ def give_up(
     return play_stopped(connection, tournament_id, reason, now_ms=now_ms, retry_at=retry_at)
 
 
-def _give_back(connection: Connection, tournament: Tournament, number: int) -> None:
+def _release_complete(connection: Connection, tournament: Tournament, number: int) -> None:
     size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
     key = (units.c.tournament_id == tournament.id) & (units.c.number == number)
     connection.execute(update(units).where(key).values(holder=None, played=size, lost=None))

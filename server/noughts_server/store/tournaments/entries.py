@@ -176,7 +176,7 @@ def withdraw_entry(
         return []
     as_organiser = owner_id is not None and owner_id != entry.owner_id
     if as_organiser and tournament.settings.rated and own_entries(connection, tournament.id):
-        # Otherwise an organiser could give its own bots rated wins that nobody played.
+        # Otherwise an organiser could give its own bots rated wins without games.
         raise PermissionDenied(entry_name(tournament.name, label), hint=_WINS_OF_ORGANISER)
     return withdraw(connection, tournament.id, [entry.number], reason, now_ms=now_ms)
 

@@ -1,4 +1,7 @@
-"""When and how many bots can join a tournament, and when it starts. Times are milliseconds since 1970 in UTC."""
+"""The time in which bots can join a tournament, the number of entries, and the start.
+
+Times are milliseconds since 1970 in UTC.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +33,7 @@ class Joining:
         return ""
 
     def why_not_yet(self, now_ms: int) -> str:
-        """Return the announced time that its owner must wait for before a start by hand; empty without one."""
+        """Return the announced time before which the owner cannot start the tournament by hand; empty without one."""
         if self.start_at is not None and now_ms < self.start_at:
             return f"to wait for its start at {utc(self.start_at)}, which is automatic"
         if self.join_until is not None and now_ms < self.join_until:

@@ -40,7 +40,7 @@ WEEK_MS = 7 * 24 * 3600 * 1000
 MOST_EMPTY = 4
 """A league stops after this many cancelled seasons in a row."""
 ON_REQUEST = (None, "", "on request")
-"""Why an entry is withdrawn if its owner or the organiser asked for it."""
+"""Reasons of withdrawals that the owner or the organiser requested."""
 _LONGEST_SLUG, _LONGEST_TITLE = 63, 200
 _NEWEST = select(seasons.c.league_id, func.max(seasons.c.number).label("number")).group_by(seasons.c.league_id)
 
@@ -56,7 +56,7 @@ class League:
     interval_ms: int
     stopped_at: int | None
     stop_reason: str
-    """Why it stopped, unless its owner asked for it."""
+    """The reason why it stopped, unless its owner stopped it."""
     season: int
     """The number of the season, from 1."""
 
@@ -120,7 +120,7 @@ def ended_leagues(connection: Connection) -> Sequence[int]:
 def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> Tournament | None:
     """Open the next season of a league whose newest one has ended. Writes.
 
-    Return None if another server has done it, or if the league stops because its last seasons were all cancelled.
+    Return None if another server has opened it, or if the league stops because its last seasons were all cancelled.
     """
     if league_id not in ended_leagues(connection):
         return None

@@ -41,5 +41,5 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     try:
         return start_tournament(connection, slug, now_ms=now_ms)
     except WrongState as error:
-        # Nobody would see the error of an automatic start, e.g. more rounds than the entries can play.
+        # No client would see the error of an automatic start, e.g. more rounds than the entries can play.
         return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])

@@ -1,4 +1,4 @@
-"""Stops: why a running tournament is not played, stored with the tournament until play resumes."""
+"""Stops: the stored reason why a running tournament is not played, until play resumes."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Stop(NamedTuple):
     name: str
     """`tournaments/ID`."""
     reason: str
-    """Empty: it is played."""
+    """The reason; empty if the tournament is played."""
     retry_at: int | None
     """When the next attempt is due; None: as soon as the reason is over."""
 
@@ -36,7 +36,7 @@ class PlayingBot(NamedTuple):
 
 
 class Unplayed(NamedTuple):
-    """A running tournament that nobody plays, and of which no next attempt is due."""
+    """A running tournament that no referee plays, without a planned next attempt."""
 
     key: int
     slug: str
@@ -47,7 +47,7 @@ class Unplayed(NamedTuple):
 
 
 def unplayed_tournaments(connection: Connection) -> list[Unplayed]:
-    """Return the running tournaments that nobody plays and that have no next attempt, oldest first."""
+    """Return the running tournaments that no referee plays and that have no planned next attempt, oldest first."""
     first = tournaments.c.folded // func.nullif(tournaments.c.unit_games, 0)
     of_tournament = (units.c.tournament_id == tournaments.c.id, units.c.number >= first)
     held = exists().where(*of_tournament, units.c.holder.is_not(None))
@@ -71,7 +71,7 @@ def play_stopped(
     """Store why play has stopped. Return whether the reason is new. Writes.
 
     With `retry_at`, the next attempt is due at this time, and the reason stays until there is a new game or ply.
-    Without it, the reason is over as soon as a referee claims games. A tournament that is not running has no stops.
+    Without it, the reason ends as soon as a referee claims games. A tournament that is not running has no stops.
     """
     reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
     stop = _stop(connection, tournament_id)

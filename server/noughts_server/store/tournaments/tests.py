@@ -82,9 +82,10 @@ def get_test(connection: Connection, slug: str) -> Tournament:
 def list_tests(
     connection: Connection, *, size: int = 0, page_token: str = "", owner: str = "", search: str = "", state: int = 0
 ) -> Page[Tournament]:
-    """Return a page of tests: running tests, then stopped ones, then ended ones, the newest first.
+    """Return a page of tests: running tests first, then stopped ones, then ended ones with the newest first.
 
-    Running tests with a priority across owners come first. The others are grouped by owner, by priority and age.
+    Running tests with a priority across owners come first. The other running tests are grouped by owner, and sorted by
+    priority and age.
 
     Raises InvalidArgument (size, token, search).
     """

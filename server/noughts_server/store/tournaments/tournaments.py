@@ -361,7 +361,7 @@ def check_size(tournament: Tournament, count: int) -> None:
 
 
 def schedule_of(connection: Connection, tournament: Tournament, count: int | None = None) -> Schedule:
-    """Return the slots of a started tournament with `count` entries; without it, this reads their number."""
+    """Return the slots of a started tournament with `count` entries (None: the stored number)."""
     base = base_schedule(connection, tournament, count)
     if base is not None and base.total == tournament.games_total:
         return base
@@ -373,7 +373,7 @@ def schedule_of(connection: Connection, tournament: Tournament, count: int | Non
 def base_schedule(connection: Connection, tournament: Tournament, count: int | None = None) -> Schedule | None:
     """Return the slots that follow from their ordinals; None if pairings follow from results.
 
-    `count` is the number of entries, which this reads if it needs it.
+    `count` is the number of entries (None: the stored number).
     """
     kind = tournament.settings.schedule
     if not isinstance(kind, FixedPairings):
