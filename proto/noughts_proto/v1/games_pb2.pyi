@@ -21,6 +21,32 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _PuzzleKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PuzzleKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PuzzleKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PUZZLE_KIND_UNSPECIFIED: _PuzzleKind.ValueType  # 0
+    PUZZLE_KIND_WIN: _PuzzleKind.ValueType  # 1
+    """It wins. After every other move, the other side can draw or win."""
+    PUZZLE_KIND_CONTINUOUS_FOURS: _PuzzleKind.ValueType  # 2
+    """It wins by continuous fours: each move of the winner threatens to complete a line with the next one. No other move
+    does. Another move can win in another way.
+    """
+
+class PuzzleKind(_PuzzleKind, metaclass=_PuzzleKindEnumTypeWrapper):
+    """What the first move of a puzzle is the only one to do. Each kind is proven."""
+
+PUZZLE_KIND_UNSPECIFIED: PuzzleKind.ValueType  # 0
+PUZZLE_KIND_WIN: PuzzleKind.ValueType  # 1
+"""It wins. After every other move, the other side can draw or win."""
+PUZZLE_KIND_CONTINUOUS_FOURS: PuzzleKind.ValueType  # 2
+"""It wins by continuous fours: each move of the winner threatens to complete a line with the next one. No other move
+does. Another move can win in another way.
+"""
+Global___PuzzleKind: _TypeAlias = PuzzleKind  # noqa: Y015
+
 class _AnalysisState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -480,7 +506,7 @@ Global___ListGamesResponse: _TypeAlias = ListGamesResponse  # noqa: Y015
 
 @_typing.final
 class Puzzle(_message.Message):
-    """A position of a game in which exactly one move wins."""
+    """A position of a game in which exactly one move wins, or wins by continuous fours."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -493,6 +519,7 @@ class Puzzle(_message.Message):
     EXACT_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     PLAYED_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -507,6 +534,7 @@ class Puzzle(_message.Message):
     """The label of the entry that had this position."""
     played: _builtins.int
     """The move that it played. Unset if the game ended here, e.g. on time."""
+    kind: Global___PuzzleKind.ValueType
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The moves of the game that lead to the position."""
@@ -527,10 +555,11 @@ class Puzzle(_message.Message):
         exact: _builtins.bool = ...,
         bot: _builtins.str = ...,
         played: _builtins.int | None = ...,
+        kind: Global___PuzzleKind.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_played", b"_played", "played", b"played"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_played", b"_played", "bot", b"bot", "exact", b"exact", "game", b"game", "line", b"line", "moves", b"moves", "moves_to_win", b"moves_to_win", "played", b"played", "position", b"position", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_played", b"_played", "bot", b"bot", "exact", b"exact", "game", b"game", "kind", b"kind", "line", b"line", "moves", b"moves", "moves_to_win", b"moves_to_win", "played", b"played", "position", b"position", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__played: _TypeAlias = _typing.Literal["played"]  # noqa: Y015
     _WhichOneofArgType__played: _TypeAlias = _typing.Literal["_played", b"_played"]  # noqa: Y015

@@ -55,6 +55,7 @@ def puzzle_message(puzzle: StoredPuzzle) -> pb.Puzzle:
         line=puzzle.line,
         moves_to_win=puzzle.moves,
         exact=puzzle.exact,
+        kind=int(puzzle.kind),  # type: ignore[arg-type]  # equal values
         bot=(game.first, game.second)[ply % 2],
         played=game.moves[ply] if ply < len(game.moves) else None,
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from noughts_bots.reference.puzzles import PuzzleKind
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_server.core.resource_names import short
 
@@ -17,6 +18,7 @@ def puzzle_document(puzzle: pb.Puzzle) -> dict[str, Any]:
         "moves_to_win": puzzle.moves_to_win,
         "line": list(puzzle.line),
         "exact": puzzle.exact,
+        "kind": PuzzleKind(puzzle.kind).name.lower(),
         "bot": puzzle.bot,
         "found": played == puzzle.line[0],
         "game": short(puzzle.game),

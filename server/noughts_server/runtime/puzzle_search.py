@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from noughts_bots.reference.puzzles import Puzzle, puzzles_in
+from noughts_bots.reference.puzzles import Puzzle, PuzzleKind, puzzles_in
 from noughts_proto.interpreter import python
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.runtime.judging_process import take_lowest_priority
@@ -24,7 +24,9 @@ def question(games: GamesToSearch) -> list[Any]:
 
 def puzzles_of(answer: Any) -> list[list[Puzzle]]:
     """Return the puzzles of each game from the output of the process. Raises TypeError, ValueError."""
-    return [[Puzzle(ply, tuple(line), exact) for ply, line, exact in puzzles] for puzzles in answer]
+    return [
+        [Puzzle(ply, tuple(line), exact, PuzzleKind(kind)) for ply, line, exact, kind in puzzles] for puzzles in answer
+    ]
 
 
 def main() -> None:

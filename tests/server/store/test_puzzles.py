@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots.reference.puzzles import PuzzleKind
 from noughts_proto.interpreter import python
 from noughts_referee.rules import Position, Variant, parse_variant
 from noughts_server.openings.canonical_positions import canonical_positions
@@ -22,10 +23,11 @@ from noughts_server.store.games.puzzles import (
 )
 from tests.support.arena import Arena, open_arena
 from tests.support.random_games import store_random_games
+from tests.support.wins_by_fours import BruteForce
 
 pytestmark = pytest.mark.processes
 STORED_PUZZLES = (
-    "SELECT variant, position, tournament_id, ordinal, ply, line, moves, exact FROM puzzles ORDER BY 1, 2, 3"
+    "SELECT variant, position, tournament_id, ordinal, ply, line, moves, exact, kind FROM puzzles ORDER BY 1, 2, 3"
 )
 
 
@@ -118,6 +120,20 @@ async def test_search_finds_the_puzzles_of_brute_force(tmp_path: Path, name: str
         end = Position.after(variant, [*position.moves, *puzzle.line]).outcome()
         assert end is not None
         assert end.winner == position.side
+
+
+@pytest.mark.parametrize("name", ["gomoku", "renju"])
+async def test_large_boards_have_puzzles_of_continuous_fours(tmp_path: Path, name: str) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, name, 4)
+        await search_all(arena)
+        puzzles = await puzzles_of(arena)
+    of_fours = [puzzle for puzzle in puzzles if puzzle.kind == PuzzleKind.CONTINUOUS_FOURS]
+    assert len(of_fours) > 3
+    for puzzle in of_fours:
+        position = Position.after(parse_variant(name), puzzle.game.moves[: puzzle.ply])
+        wins = BruteForce(position.variant).first_moves(position.own, position.opponent, position.side)
+        assert wins == {puzzle.line[0]: puzzle.moves}
 
 
 async def test_puzzles_do_not_depend_on_the_order_of_the_search(tmp_path: Path) -> None:

@@ -30,13 +30,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 async def _store_puzzles(file: Path) -> None:
     async with open_arena(file) as arena:
         await store_random_games(arena, "tictactoe", 40)
+        await store_random_games(arena, "renju", 2, slug="renju-cup")
         while games := await arena.store.read(partial(next_unsearched, most=40)):
             await search(arena.store, games)
 
 
 def test_only_the_winning_move_is_right(site: Site) -> None:
-    puzzle = site.get("/api/v1/puzzles?page_size=1").document["puzzles"][0]
-    page = site.get("/puzzles").text
+    puzzle = site.get("/api/v1/puzzles?variant=tictactoe&page_size=1").document["puzzles"][0]
+    page = site.get("/puzzles?variant=tictactoe").text
     answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)"', page)]
     assert len(answers) == 9 - len(puzzle["moves"])
     assert f"wins in {puzzle['moves_to_win']} moves" in page
@@ -47,8 +48,17 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
         assert ("Right." in answer_page, "does not win" in answer_page) == (is_right, not is_right)
 
 
+def test_puzzle_of_continuous_fours_says_what_is_asked(site: Site) -> None:
+    puzzle = site.get("/api/v1/puzzles?variant=renju&page_size=1").document["puzzles"][0]
+    assert puzzle["kind"] == "continuous_fours"
+    assert "Only one move wins by continuous fours." in site.get("/puzzles?variant=renju").text
+    wrong = next(cell for cell in range(225) if cell not in (*puzzle["moves"], puzzle["line"][0]))
+    assert "does not win by continuous fours." in site.get(f"/puzzles?variant=renju&move={wrong}").text
+
+
 def test_next_leads_through_all_puzzles(site: Site) -> None:
-    total = sum(count["puzzles"] for count in site.get("/api/v1/puzzles").document["counts"])
+    counts = site.get("/api/v1/puzzles").document["counts"]
+    total = sum(count["puzzles"] for count in counts if count["variant"] == "tictactoe")
     address = "/puzzles?variant=tictactoe"
     seen = set()
     while address:
@@ -66,4 +76,4 @@ def test_wrong_addresses_are_refused_and_missing_puzzles_named(site: Site) -> No
 
 
 def test_answer_off_the_board_is_ignored(site: Site) -> None:
-    assert "does not win" not in site.get("/puzzles?move=899").text
+    assert "does not win" not in site.get("/puzzles?variant=tictactoe&move=899").text

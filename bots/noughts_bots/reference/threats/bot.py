@@ -56,7 +56,7 @@ class ThreatsBot(CachingBot):
         # The limits of the latest game. Timed games at the same time belong to one tournament and have equal limits.
         self._limits = TimeLimits()
         self._running: set[str] = set()
-        self._board = cache(_board)
+        self._board = cache(board_of)
         self._table: Table = {}
         """The table of positions, kept between moves. Games without a clock do not use it: they must be repeatable."""
         self._table_variant: Variant | None = None
@@ -116,5 +116,6 @@ class ThreatsBot(CachingBot):
         return max(0.0, seconds * (1 - _RESERVE_SHARE) - _RESERVE_SECONDS)
 
 
-def _board(variant: Variant) -> Board:
+def board_of(variant: Variant) -> Board:
+    """Return the board for a variant that `threats` plays."""
     return RuledBoard(variant) if base_name(variant.name) in _FIVE_IN_A_ROW else Board(variant)

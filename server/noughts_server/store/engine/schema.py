@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0035"
+REVISION = "0036"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -582,7 +582,8 @@ accuracies = Table(
     sqlite_with_rowid=False,
 )
 
-# Positions of games in which exactly one move wins (see `noughts_bots.reference.puzzles`), in a tournament once each.
+# Positions of games in which exactly one move wins, or wins by continuous fours (see
+# `noughts_bots.reference.puzzles`), in a tournament once each.
 puzzles = Table(
     "puzzles",
     metadata,
@@ -599,6 +600,8 @@ puzzles = Table(
     # The number of those of the winner.
     Column("moves", SmallInteger, nullable=False),
     Column("exact", Boolean, nullable=False),
+    # See `PuzzleKind`.
+    Column("kind", SmallInteger, nullable=False, server_default="1"),
     Index("ix_puzzles_order", "variant", "moves", "position", "tournament_id"),
     Index("ix_puzzles_tournament", "tournament_id"),
     sqlite_with_rowid=False,

@@ -1,4 +1,4 @@
-"""Puzzles of stored games: positions in which exactly one move wins.
+"""Puzzles of stored games: positions in which exactly one move wins, or wins by continuous fours.
 
 The first 10,000 games of each organised tournament are searched in the order of their slots, up to the first gap, until
 the tournament has 1,000 puzzles. So the puzzles depend only on the games, and not on the order in which tournaments are
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
-from noughts_bots.reference.puzzles import Puzzle
+from noughts_bots.reference.puzzles import Puzzle, PuzzleKind
 from noughts_referee.rules import Result, VariantError, base_name, parse_variant
 from noughts_referee.work_units import pack_moves, unpack_moves
 from noughts_server.core.errors import InvalidArgument
@@ -57,6 +57,7 @@ class StoredPuzzle(NamedTuple):
     line: tuple[int, ...]
     moves: int
     exact: bool
+    kind: PuzzleKind
 
 
 def count_unsearched(connection: Connection) -> int:
@@ -121,6 +122,7 @@ def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequen
                         "line": pack_moves(puzzle.line, cells),
                         "moves": puzzle.moves,
                         "exact": puzzle.exact,
+                        "kind": puzzle.kind,
                     }
                 )
     if rows:
@@ -194,6 +196,7 @@ def list_puzzles(
                 line=tuple(unpack_moves(row.line, parse_variant(row.variant).cells)),
                 moves=row.moves,
                 exact=row.exact,
+                kind=PuzzleKind(row.kind),
             )
             for row in page.items
         ],

@@ -10,7 +10,7 @@ from noughts_server.cli.options.puzzles import PuzzleFilter
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.records.puzzles import puzzle_document
 
-_COLUMNS = ("variant", ">moves", "game", ">ply", "bot", "found", "position")
+_COLUMNS = ("variant", ">moves", "kind", "game", ">ply", "bot", "found", "position")
 
 
 @command(
@@ -23,8 +23,10 @@ def list_puzzles(*, puzzle_filter: PuzzleFilter, server: ServerOptions, output: 
     """List the puzzles of a server by variant and by moves to the win.
 
     A puzzle is a position of a stored game in which exactly one move wins, in two or more moves. Both are proven: by a
-    search to the end of the game, or on large boards by forced wins that `threats` finds. Positions that are equal when
-    they are turned or mirrored are one puzzle. The server searches its games in the background.
+    search to the end of the game, or on large boards by forced wins that `threats` finds. On large boards there is a
+    second kind, `continuous_fours`: exactly one move wins so that each further move threatens to complete a line with
+    the next one; all such attacks were searched. Positions that are equal when they are turned or mirrored are one
+    puzzle. The server searches its games in the background.
     """
     with server.connected() as client:
         puzzles = output.limited(partial(puzzle_filter.puzzles, client))
@@ -37,4 +39,5 @@ def list_puzzles(*, puzzle_filter: PuzzleFilter, server: ServerOptions, output: 
 def _row(puzzle: pb.Puzzle) -> tuple[object, ...]:
     row = puzzle_document(puzzle)
     found = "yes" if row["found"] else "no"
-    return row["variant"], row["moves_to_win"], row["game"], row["ply"], row["bot"], found, row["position"]
+    kind = row["kind"].replace("_", " ")
+    return row["variant"], row["moves_to_win"], kind, row["game"], row["ply"], row["bot"], found, row["position"]
