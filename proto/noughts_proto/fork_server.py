@@ -19,6 +19,7 @@ from typing import cast
 from noughts_proto.forking import NAME_BYTES, ROOM
 from noughts_proto.interpreter import environment, python
 
+_ANSWER_SECONDS = 60.0
 _END_SECONDS = 5.0
 _REPLACED_SECONDS = 1.0
 _OF_INTERPRETER = ("PYTHON", "VIRTUAL_ENV", "LANG", "LC_", "LD_", "DYLD_")
@@ -64,9 +65,15 @@ class ForkedProcess(asyncio.Protocol):
         self._started.set_exception(error)
         self._started.exception()  # nobody may be waiting for it
 
-    async def started(self) -> None:
-        """Wait until it runs, and set `pid`. Raises OSError if the machine refuses a process, or the server ended."""
-        self.pid = await asyncio.shield(self._started)
+    async def started(self, seconds: float) -> None:
+        """Wait until it runs, and set `pid`.
+
+        Raises OSError if the machine refuses a process, the server ended, or it did not answer within the time.
+        """
+        await asyncio.wait([self._started], timeout=seconds)
+        if not self._started.done():
+            raise TimeoutError(f"the process that forks others did not answer within {seconds:g} s")
+        self.pid = self._started.result()
 
     @property
     def has_ended(self) -> bool:
@@ -92,8 +99,10 @@ class ForkServer:
     It serves all threads and event loops of this process and ends with it.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *, answer_seconds: float = _ANSWER_SECONDS) -> None:
+        """`answer_seconds` limits the time to start a process, including the imports of the server."""
         self._module = module
+        self._answer_seconds = answer_seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket
@@ -137,7 +146,7 @@ class ForkServer:
         order = {"arguments": list(arguments), "environment": dict(variables)}
         process.stdin.write(json.dumps(order).encode() + b"\n")
         try:
-            await process.started()
+            await process.started(self._answer_seconds)
         except BaseException:
             process.close()
             raise
@@ -169,6 +178,7 @@ class ForkServer:
             except BaseException:
                 own_end.close()
                 raise
+        own_end.settimeout(self._answer_seconds)  # the server reads nothing if it is stopped
         self._requests, self._variables = own_end, variables
 
     def close(self) -> None:

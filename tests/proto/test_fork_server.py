@@ -15,7 +15,7 @@ import pytest
 
 from noughts_proto.fork_server import ForkedProcess, ForkServer
 from tests.support.loopback import wait_until
-from tests.support.processes import eventually
+from tests.support.processes import children_that_run, eventually
 
 pytestmark = pytest.mark.processes
 
@@ -130,6 +130,19 @@ async def test_a_server_without_free_descriptors_refuses_a_process(
     async with running(server, "time.sleep(600)"):
         with pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
             await server.start(["0"], {}, stderr=2)
+
+
+async def test_a_server_that_does_not_answer_is_an_error() -> None:
+    server = ForkServer("forks_anything", answer_seconds=0.2)
+    server.load()
+    (stopped,) = children_that_run("forks_anything")
+    stopped.suspend()
+    try:
+        with pytest.raises(TimeoutError, match=r"did not answer within 0\.2 s"):
+            await server.start(["0"], {}, stderr=2)
+    finally:
+        stopped.kill()
+        server.close()
 
 
 def test_one_server_serves_all_loops_until_variables_of_python_change(

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
 from typer.testing import Result
 
 from tests.support.command_line import invoke
@@ -124,6 +125,16 @@ def exit_code_and_errors(process: "subprocess.Popen[str]") -> tuple[int, str]:
     """Wait until a process that was asked to stop has ended, and return its exit code and stderr."""
     _, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, errors
+
+
+def children_that_run(module: str) -> list[psutil.Process]:
+    """Return the children of this process that run a Python module.
+
+    A child that has ended, or has just been forked, has no command line and is not among them.
+    """
+    children = psutil.process_iter(["ppid", "cmdline"])
+    own = [child for child in children if child.info["ppid"] == os.getpid()]
+    return [child for child in own if module in (child.info["cmdline"] or ())]
 
 
 def eventually(

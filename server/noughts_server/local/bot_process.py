@@ -12,6 +12,7 @@ from noughts_proto.fork_server import ForkedProcess, ForkServer
 from noughts_proto.interpreter import environment
 from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.children.start_retry import StartRetry
+from noughts_server.local.plan import LocalError
 
 _STOP_SECONDS = 2.0
 _KEPT_BYTES = 8_192
@@ -83,8 +84,14 @@ class BotProcess:
 
 @asynccontextmanager
 async def bot_process(spec: BotSpec, max_games: int, retry: StartRetry) -> AsyncIterator[BotProcess]:
-    """Yield the process of a reference bot with this capacity. It has ended at the end of the block."""
-    process = await retry.until_possible(lambda: _start(spec, max_games))
+    """Yield the process of a reference bot with this capacity. It has ended at the end of the block.
+
+    Raises LocalError if it does not start in time.
+    """
+    try:
+        process = await retry.until_possible(lambda: _start(spec, max_games))
+    except TimeoutError as error:
+        raise LocalError(f"{spec}: {error}", "try again when this machine has less work") from None
     try:
         yield process
     finally:

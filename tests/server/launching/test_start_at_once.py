@@ -1,18 +1,14 @@
 """The process that starts sandboxed children loads while a local run loads the server's parts."""
 
-import os
-
 import psutil
 import pytest
 
 from noughts_server.launching.launcher import Locking, launching
-from tests.support.processes import eventually
+from tests.support.processes import children_that_run, eventually
 
 
 def zygotes() -> list[psutil.Process]:
-    children = psutil.process_iter(["ppid", "cmdline"])  # a process that has ended has no command line
-    own = [child for child in children if child.info["ppid"] == os.getpid()]
-    return [child for child in own if "noughts_referee.children.zygote" in (child.info["cmdline"] or ())]
+    return children_that_run("noughts_referee.children.zygote")
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -21,6 +21,7 @@ from noughts_server.runtime.proofs import Proofs
 from tests.referee.referee_driver import RefereeDriver
 from tests.support.games import conditions, unit, verdict
 from tests.support.loopback import wait_until
+from tests.support.processes import children_that_run
 
 pytestmark = pytest.mark.processes
 
@@ -81,10 +82,7 @@ def test_a_position_of_a_board_with_many_lines_takes_no_longer(name: str) -> Non
 
 
 def proof_processes() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [
-        child for child in children if child.is_running() and "noughts_server.runtime.proof_process" in child.cmdline()
-    ]
+    return children_that_run("noughts_server.runtime.proof_process")
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
 from tests.support.loopback import wait_until
 from tests.support.patience import PATIENCE
-from tests.support.processes import eventually
+from tests.support.processes import children_that_run, eventually
 
 from .drive import ENTRY, probe_command, wait_for_outcome
 from .targets import processes_with, refuse_mounts
@@ -89,9 +89,7 @@ async def first_line(child: LockedChild) -> bytes:
 
 
 def zygotes() -> list[psutil.Process]:
-    children = psutil.process_iter(["ppid", "cmdline"])  # a process that has ended has no command line
-    own = [child for child in children if child.info["ppid"] == os.getpid()]
-    return [child for child in own if "noughts_referee.children.zygote" in (child.info["cmdline"] or ())]
+    return children_that_run("noughts_referee.children.zygote")
 
 
 def out_of_memory_score(pid: int) -> int:
