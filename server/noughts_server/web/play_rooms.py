@@ -80,6 +80,8 @@ class Wish(NamedTuple):
     mark: str
     """The first person's mark: `x`, `o`, `lot` (at random), or `begins`: the first to move has X."""
     time: types_pb2.TimeControl
+    moves: tuple[int, ...] = ()
+    """The moves before the start position. `begins` says who moves next."""
 
 
 class _Seat(NamedTuple):
@@ -104,8 +106,8 @@ class PlayRoom:
         """The website's bots; the challenger is the first."""
         self.game = ""
         """`tournaments/ID/games/1`; empty before the first game."""
-        self.opening: tuple[int, ...] = ()
-        """The moves that the game began with, after moves were taken back."""
+        self.opening = wish.moves
+        """The moves that the game began with: those before the start position, and more after moves were taken back."""
         self.first_is_challenger = True
         """Whether the challenger, who is the first person, moves first."""
         self._mark = secrets.choice((CROSS, NOUGHT)) if wish.mark == LOT else wish.mark
@@ -205,7 +207,8 @@ class PlayRooms:
         self._numbers.add(table.number)
         try:
             await self._log_in_bots(table, owner)
-            table.first_is_challenger = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
+            you_begin = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
+            table.first_is_challenger = you_begin != bool(len(wish.moves) % 2)
             await self._begin(table)
         except BaseException:
             await self._clear(table)
@@ -221,7 +224,7 @@ class PlayRooms:
             if table.game != game:
                 return
             await self._call_off(table)
-            table.opening = ()
+            table.opening = table.wish.moves
             table.first_is_challenger ^= swap
             await self._begin(table)
 
@@ -234,7 +237,8 @@ class PlayRooms:
                 raise Failure(409, "Moves against a person on another device cannot be taken back.")
             moves = max((guest.moves for guest in table.guests), key=len)
             sides = table.sides(key)
-            last_turn = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)
+            later_plies = range(len(table.wish.moves), len(moves))
+            last_turn = next((ply for ply in reversed(later_plies) if ply % 2 in sides), None)
             if last_turn is None:
                 raise Failure(409, "You have not moved yet.")
             await self._call_off(table)
@@ -357,7 +361,8 @@ class PlayRooms:
         )
         if table.opening:
             cells = " ".join(map(str, table.opening))
-            challenge.openings.CopyFrom(tournaments_pb2.Openings(kind="list", name="taken back", text=cells))
+            name = "start position" if table.opening == wish.moves else "taken back"
+            challenge.openings.CopyFrom(tournaments_pb2.Openings(kind="list", name=name, text=cells))
         response = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, self._token)
         table.game = f"{response.tournament.name}/games/1"
         try:

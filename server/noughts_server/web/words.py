@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from noughts_referee.rules import in_words
+from noughts_referee.rules import base_name, in_words
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
@@ -137,5 +137,6 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
 _FUNCTIONS = (lead, tie_break, ties, short, bot, number, count, points, game, level, ending, titled, when, time_control)
 FILTERS: dict[str, Callable[..., Any]] = {
     "schedule": format_named,
+    "base_variant": base_name,
     **{function.__name__: function for function in _FUNCTIONS},
 }

@@ -16,14 +16,15 @@ from noughts_server.web.forms import in_form, time_of, whole_number
 from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
 from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Website
-from noughts_server.web.play_rooms import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, PlayRoom, Wish
+from noughts_server.web.play_rooms import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayRoom, Wish
 from noughts_server.web.signin import read_form
+from noughts_server.web.start_position import start_moves
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
 _MOST_BOTS = 200
 _USUAL = {"opponent": "", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
-_FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move"), "")}
+_FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move", "moves"), "")}
 """Fields of the form and their defaults. Without an opponent, the form proposes a bot of the website."""
 _MOST_CELLS = 2**16
 
@@ -31,11 +32,14 @@ _MOST_CELLS = 2**16
 async def play_page(website: Website, request: Request) -> Response:
     """Return the form for a game. Without play rooms, the page explains how to enable playing."""
     values = {name: request.query_params.get(name, default) for name, default in _FORM.items()}
+    if values["moves"] and "begins" not in request.query_params:
+        values["begins"] = YOU
     return await _form_page(website, request, values)
 
 
 async def _form_page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
     rooms, upstream = website.play_rooms, website.upstream
+    moves = start_moves(values["variant"], values["moves"])
     bots: list[Document] = []
     if rooms is not None:
         list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
@@ -48,7 +52,10 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         "play/play.html.jinja",
         failure,
         open=rooms is not None,
-        house=HOUSE_BOTS,
+        house=house_bots(values["variant"]) if moves else HOUSE_BOTS,
+        start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
+        if moves
+        else None,
         bots=bots,
         values=values,
         server=upstream.address,
@@ -68,9 +75,18 @@ async def open_table(website: Website, request: Request) -> Response:
     values = {name: form.get(name, default).strip() for name, default in _FORM.items()}
     values["variant"] = values["other"] or values["variant"]
     try:
-        wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
+        wish = Wish(
+            opponent=values["opponent"],
+            variant=values["variant"],
+            begins=values["begins"],
+            mark=values["mark"],
+            time=time_of(values),
+            moves=start_moves(values["variant"], values["moves"]),
+        )
         table = await website.rooms().open(wish, address_of(request.scope))
     except Failure as failure:
+        if failure.field == "moves":
+            raise
         return await _form_page(website, request, values, in_form(failure, _FORM))
     return RedirectResponse(f"/play/{table.keys[0]}", 303)
 
@@ -170,6 +186,7 @@ def _state(table: PlayRoom, key: str) -> Document:
         "pieces": _pieces(table),
         "names": [_name(table, side, sides) for side in (0, 1)],
         "waiting": table.wish.opponent == PERSON and not table.joined,
+        "start": len(table.wish.moves),
         "opening": len(table.opening),
         "can_take_back": table.wish.opponent != PERSON,
         "same_screen": table.wish.opponent == SAME_SCREEN,

@@ -53,6 +53,7 @@ function show() {
     ["end", ply === game.moves.length],
   ])
     by(id).disabled = off;
+  showTry();
   showLive();
   showScores(game, ply);
   showThoughts(game, ply, cell);
@@ -90,6 +91,17 @@ function seconds(micros) {
     : micros < 1e6
       ? `${(micros / 1000).toFixed(1)} ms`
       : `${(micros / 1e6).toFixed(2)} s`;
+}
+
+// The link that opens this position against a bot: the position before the last move if the game ended on the board.
+function showTry() {
+  const link = by("try");
+  if (!link) return;
+  const over = game.state === "ended" && ["line", "board_full"].includes(game.termination);
+  const start = Math.min(ply, game.moves.length - (over ? 1 : 0));
+  const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
+  link.href = `/play?${query}`;
+  set(link, start === ply ? "Try from here" : "Try before the last move");
 }
 
 // The button to the newest position, with the number of moves since the visitor left it.

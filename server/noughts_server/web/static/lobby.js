@@ -1,5 +1,5 @@
 // The form of a new game: a typed variant overrides the tiles, a tile hides the bots that do not play it, and presets
-// fill in the clock.
+// fill in the clock. A game from a given position has no choice of variants.
 import { ownTables } from "./own_tables.js";
 
 const form = document.querySelector("form.lobby");
@@ -13,7 +13,7 @@ for (const tile of form.querySelectorAll("[name=variant]"))
     // The server proposes the last one, too.
     if (botIsChosen()) cards.at(-1).querySelector("input").checked = true;
   });
-other.addEventListener("input", () => {
+other?.addEventListener("input", () => {
   const tile = other.value && chosenTile();
   if (tile) tile.checked = false;
   filterOpponents();
@@ -34,7 +34,8 @@ function filterOpponents() {
   const tile = chosenTile();
   for (const card of form.querySelectorAll(".card[data-plays]"))
     card.hidden = Boolean(tile) && !card.dataset.plays.split(" ").includes(tile.value);
-  form.querySelector(".my-mark").hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
+  const marks = form.querySelector(".my-mark");
+  if (marks) marks.hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
 }
 
 const presets = form.querySelector(".presets");

@@ -192,8 +192,7 @@ function show() {
   by("again").classList.toggle("main", over());
   by("resign").disabled = over() || table.waiting;
   if (by("back"))
-    by("back").disabled =
-      !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
+    by("back").disabled = !game.moves.some((_, ply) => ply >= table.start && table.sides.includes(ply % 2));
   if (by("invitation")) by("invitation").hidden = !table.waiting;
   showClocks(game, heard, stopped);
 }
