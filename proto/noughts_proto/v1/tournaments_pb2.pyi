@@ -771,7 +771,7 @@ class Standing(_message.Message):
     """The number of rounds without an opponent. Each counts like a pairing won, and is part of `points`."""
     withdraw_reason: _builtins.str
     faults: _builtins.int
-    """The number of losses through its own fault: an illegal move, a loss on time, a crash, a disconnection."""
+    """The number of losses through its own fault: an illegal move, a loss on time, a crash, a disconnection, an exception."""
     rank: _builtins.int
     """From 1; entries that are equal on everything share a rank, and the following ranks are skipped. 0 before the start."""
     head_to_head: _builtins.float

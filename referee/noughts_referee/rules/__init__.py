@@ -42,6 +42,7 @@ from noughts_referee.rules.outcome import Outcome as Outcome
 from noughts_referee.rules.outcome import Result as Result
 from noughts_referee.rules.outcome import Termination as Termination
 from noughts_referee.rules.outcome import in_words as in_words
+from noughts_referee.rules.outcome import is_fault as is_fault
 from noughts_referee.rules.outcome import lost as lost
 from noughts_referee.rules.outcome import won as won
 from noughts_referee.rules.position import Position as Position

@@ -91,6 +91,11 @@ FAULTS = FORFEITS - {Termination.RESIGNED}
 """Terminations in which the loser did something that a player must not do."""
 
 
+def is_fault(termination: int, fault: str | None) -> bool:
+    """Return whether the loser lost through its own fault. A resignation is one if the bot gave a reason (`fault`)."""
+    return termination in FAULTS or (termination == Termination.RESIGNED and bool(fault))
+
+
 class Outcome(NamedTuple):
     """The outcome of a game. Use `won`, `lost`, `DRAWN` or `VOID` to get one."""
 

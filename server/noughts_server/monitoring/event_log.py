@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import structlog
 
-from noughts_referee.rules import FAULTS
+from noughts_referee.rules import FORFEITS, is_fault
 from noughts_referee.work_units import FinishedGame, GameConditions
 from noughts_server.core.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
@@ -40,9 +40,9 @@ def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None],
 
     def on_commit(report: CommitReport) -> None:
         # Almost all commits end here.
-        if FAULTS.isdisjoint(map(_TERMINATION, report.games)):
+        if FORFEITS.isdisjoint(map(_TERMINATION, report.games)):
             return
-        faults = [game for game in report.games if game.termination in FAULTS]
+        faults = [game for game in report.games if is_fault(game.termination, game.fault)]
         for game in faults[:MOST_FAULTS]:
             game_conditions = conditions(game.tournament)
             if game_conditions is not None:

@@ -7,7 +7,7 @@ from datetime import date as calendar_date
 from typing import Any
 
 from noughts_bots.language_models.record import Question, read_question
-from noughts_referee.rules import FAULTS, Thought, within_limits
+from noughts_referee.rules import FAULTS, Termination, Thought, within_limits
 from noughts_referee.rules.thoughts import LONGEST_US
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
@@ -71,7 +71,7 @@ class RecordedGame:
     @property
     def by_fault(self) -> bool:
         """Return whether the game ended by a player's own fault."""
-        return self.termination in _FAULTS
+        return self.termination in _FAULTS or (self.termination == str(Termination.RESIGNED) and bool(self.fault))
 
     @property
     def opening(self) -> tuple[int, ...]:

@@ -81,6 +81,11 @@ def game(variant: str) -> str:
     return ", ".join([*words, f"{opening} opening"] if opening else words)
 
 
+def loser(game: Mapping[str, Any]) -> str:
+    """Return the name of the player that lost the game."""
+    return str({"1-0": game["second"], "0-1": game["first"]}.get(game["result"], "the loser"))
+
+
 def or_words(names: Iterable[str]) -> str:
     """Return `a, b or c`."""
     *others, last = names
@@ -134,7 +139,23 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
     return tie_notes(map(ranked_entry, rows))
 
 
-_FUNCTIONS = (lead, tie_break, ties, short, bot, number, count, points, game, level, ending, titled, when, time_control)
+_FUNCTIONS = (
+    lead,
+    tie_break,
+    ties,
+    short,
+    bot,
+    number,
+    count,
+    points,
+    game,
+    loser,
+    level,
+    ending,
+    titled,
+    when,
+    time_control,
+)
 FILTERS: dict[str, Callable[..., Any]] = {
     "schedule": format_named,
     "base_variant": base_name,

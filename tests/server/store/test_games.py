@@ -81,12 +81,24 @@ async def test_pages_of_games_lost_by_a_fault_read_no_other_games(arena: Arena) 
         Termination.CRASHED,
     ]
     endings += [Termination.RESIGNED, Termination.ADJUDICATED]
+    # Every second resignation is that of a bot that failed.
     games = [
-        game._replace(result=Result.FIRST_WINS, termination=endings[game.ordinal % 6]) if game.ordinal % 3 else game
+        game._replace(
+            result=Result.FIRST_WINS,
+            termination=endings[game.ordinal % 6],
+            fault="resigned: ValueError" if game.ordinal % 12 == 4 else "",
+        )
+        if game.ordinal % 3
+        else game
         for game in await arena.play(tournament)
     ]
     await arena.commit(games)
-    expected = [game.ordinal for game in games if game.termination in FAULTS]
+    failed = [game for game in games if game.termination is Termination.RESIGNED and game.fault]
+    expected = [game.ordinal for game in games if game.termination in FAULTS or game in failed]
+    assert failed
+    assert len(expected) < len([game for game in games if game.termination in endings[:5]])
+    standings = await arena.store.read(partial(count_faults, tournament_id=tournament.id))
+    assert sum(standings.values()) == len(expected)
     for size in (1, 4, 1000):
         ordinals: list[int] = []
         token = ""

@@ -52,7 +52,7 @@ def rate(
         bool,
         Option(
             "--without-forfeits",
-            help="Leave out games lost on time, by an illegal move, a crash or disconnecting",
+            help="Leave out games lost by a fault: time, illegal move, crash, exception",
             rich_help_panel="Statistics",
         ),
     ] = False,

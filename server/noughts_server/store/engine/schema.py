@@ -36,7 +36,7 @@ from sqlalchemy import (
     text,
 )
 
-from noughts_referee.rules import FAULTS
+from noughts_referee.rules import FORFEITS, Termination
 
 REVISION = "0036"
 """The newest migration; the revision that a database of this version of Noughts has."""
@@ -365,8 +365,15 @@ nodes = Table(
 CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
 """In `games.fault`: why a bot lost a game of a rated tournament that its owner ended while it ran."""
 
-LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")
-"""A condition on `games`. It is literal SQL because SQLite does not match parameters to the partial index."""
+_RESIGNED = int(Termination.RESIGNED)
+LOST_BY_FAULT = text(
+    f"termination IN ({', '.join(str(int(each)) for each in sorted(FORFEITS))})"
+    f" AND (termination <> {_RESIGNED} OR fault IS NOT NULL)"
+)
+"""A condition on `games`, equal to `is_fault`. It is literal SQL because SQLite cannot match parameters to the index.
+
+The list of terminations is apart, so that a query can look them up in the index.
+"""
 
 # Stored in the order of its key (SQLite: without rowid), which is the order of exports and of the rating. There is no
 # foreign key: at 100,000 games a second, checking one would cost as much as storing them.

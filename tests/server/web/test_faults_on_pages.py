@@ -1,0 +1,41 @@
+"""Games that bots lost through their own fault, on the pages of their tournament and of the games."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from noughts_server.testing import ServerUnderTest
+from tests.server.web.test_browser import Failing
+from tests.support.browser import page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def failed(server: ServerUnderTest, site: Site) -> str:
+    """The tournament of a bot that raises an exception in each of its two games."""
+    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    server.match(Failing(), "first-free", variant="gomoku", games=2)
+    (name,) = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    return f"/{name}"
+
+
+def test_exceptions_of_bots_count_as_faults_on_all_pages(site: Site, failed: str) -> None:
+    overview = site.get(failed).text
+    assert "Lost by a fault" in overview
+    assert "Failing resigned: RuntimeError: the search failed" in overview
+    standings = site.get(f"/api/v1{failed}").document["standings"]
+    assert {row["label"]: row["faults"] for row in standings} == {"Failing": 2, "first-free": 0}
+    assert site.get(f"/api/v1{failed}/games?faults_only=true").document["games"][1]["name"].endswith("/games/2")
+    assert "2 games, numbers 1 to 2" in site.get(f"{failed}/games?faults_only=true").text
+    assert "Failing resigned: RuntimeError" in site.get(f"{failed}/games/1").text
+
+
+def test_rows_of_faults_fit_on_phones(site: Site, browser: Browser, failed: str) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto(failed)
+        rows = page.locator(".games .fault")
+        assert rows.count() == 2
+        for row in rows.all():
+            assert row.evaluate("row => row.getBoundingClientRect().right <= innerWidth")
+        assert page.evaluate("[...document.querySelectorAll('.games .how')].every(e => e.scrollWidth <= e.clientWidth)")
