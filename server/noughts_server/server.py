@@ -16,6 +16,7 @@ from noughts_proto.v1 import (
     games_pb2_grpc,
     leaderboards_pb2_grpc,
     play_pb2_grpc,
+    registration_pb2_grpc,
     status_pb2_grpc,
     tests_pb2_grpc,
     tokens_pb2_grpc,
@@ -54,11 +55,13 @@ from noughts_server.services.connections import Connections
 from noughts_server.services.delivery import Delivery
 from noughts_server.services.endpoint import SERVICES, bound_server, serving_calls
 from noughts_server.services.feed import FeedServicer, add_feed_service
+from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import CallInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.play import PlayServicer
+from noughts_server.services.registration import RegistrationServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tests import TestServicer
 from noughts_server.services.tokens import TokenServicer
@@ -295,13 +298,19 @@ def _add_services(
         problems=problems,
         accepts=accepts,
     )
-    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter, delivery), grpc_server)
-    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
+    first_entries = FirstEntries(store, director, limiter.limits)
+    play = PlayServicer(store, sessions, limiter, delivery, first_entries)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
+    bots_pb2_grpc.add_BotServiceServicer_to_server(
+        BotServicer(store, sessions, hosting, limiter, first_entries), grpc_server
+    )
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
     tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store, server.analyses), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, sessions, limiter.limits), grpc_server)
+    registration = RegistrationServicer(store, limiter, settings.registration)
+    registration_pb2_grpc.add_RegistrationServiceServicer_to_server(registration, grpc_server)
     webhooks = WebhookServicer(store, limiter, private=settings.private_webhooks)
     webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter)

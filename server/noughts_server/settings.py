@@ -8,6 +8,7 @@ from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.core.limits import Limits
+from noughts_server.core.registration import Registration
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.runtime.recorder import STORE_SECONDS
 
@@ -56,6 +57,8 @@ class ServerSettings:
     """Whether games are analysed on request."""
     private_webhooks: bool = False
     """Whether webhooks can be on this machine and in its local networks."""
+    registration: Registration = Registration.CLOSED
+    """Whether newcomers can register without the help of the operator."""
     proxies: tuple[str, ...] = ()
     """Addresses of trusted reverse proxies, which report the address of each client."""
     feed: FeedSettings = field(default_factory=FeedSettings)

@@ -28,6 +28,7 @@ from noughts_proto.v1 import (
     leaderboards_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
+    registration_pb2_grpc,
     tests_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
     from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
+    from noughts_proto.v1.registration_pb2_grpc import RegistrationServiceAsyncStub
     from noughts_proto.v1.tests_pb2_grpc import TestServiceAsyncStub
     from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
@@ -133,6 +135,7 @@ class Client:
         self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
         self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(channel)
         self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self.registration: RegistrationServiceAsyncStub = registration_pb2_grpc.RegistrationServiceStub(channel)
         self.tests: TestServiceAsyncStub = tests_pb2_grpc.TestServiceStub(channel)
         self.webhooks: WebhookServiceAsyncStub = webhooks_pb2_grpc.WebhookServiceStub(channel)
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods

@@ -32,6 +32,8 @@ LASTING_COMMANDS = {
 """Commands that run until Ctrl-C, and the options that give them free ports."""
 SCREEN_COMMANDS = ("noughts play",)
 CLUSTER_COMMANDS = ("noughts referee", "noughts nodes")
+WEBSITE_COMMANDS = ("noughts join",)
+"""Commands whose examples need the website of another machine."""
 SERVER_COMMANDS = re.compile(
     r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
     r"challenge|leaderboard|rating-lists|head-to-head|game|puzzle|web|webhook|mcp|status|health|course (night|report)|"

@@ -99,6 +99,9 @@ class GetBotResponse(_message.Message):
 
     BOT_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    RUNNING_GAME_FIELD_NUMBER: _builtins.int
+    running_game: _builtins.str
+    """`tournaments/ID/games/NUMBER` that it plays now, one of several. Empty: none, or the server is part of a cluster."""
     @_builtins.property
     def bot(self) -> Global___Bot: ...
     @_builtins.property
@@ -110,10 +113,11 @@ class GetBotResponse(_message.Message):
         *,
         bot: Global___Bot | None = ...,
         versions: _abc.Iterable[Global___BotVersion] | None = ...,
+        running_game: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "running_game", b"running_game", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

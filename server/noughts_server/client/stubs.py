@@ -8,6 +8,7 @@ from noughts_proto.v1.challenges_pb2_grpc import ChallengeServiceStub
 from noughts_proto.v1.feed_pb2_grpc import FeedServiceStub
 from noughts_proto.v1.games_pb2_grpc import GameServiceStub
 from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceStub
+from noughts_proto.v1.registration_pb2_grpc import RegistrationServiceStub
 from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
 from noughts_proto.v1.tests_pb2_grpc import TestServiceStub
 from noughts_proto.v1.tokens_pb2_grpc import TokenServiceStub
@@ -24,6 +25,7 @@ class Stubs:
         self.feed = FeedServiceStub(channel)
         self.games = GameServiceStub(channel)
         self.leaderboards = LeaderboardServiceStub(channel)
+        self.registration = RegistrationServiceStub(channel)
         self.status = StatusServiceStub(channel)
         self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
@@ -40,6 +42,7 @@ class AsyncStubs:
         self.feed = FeedServiceStub(feed_channel)
         self.games = GameServiceStub(channel)
         self.leaderboards = LeaderboardServiceStub(channel)
+        self.registration = RegistrationServiceStub(channel)
         self.status = StatusServiceStub(channel)
         self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)

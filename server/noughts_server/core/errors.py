@@ -116,6 +116,15 @@ class ScopeMissing(PermissionDenied):
     text = "the token lacks the scope {expected}; it has {got}"
 
 
+class InvitationRefused(PermissionDenied):
+    """Nobody can register with the invitation: it is unknown, revoked, expired or used up."""
+
+    text = "the invitation is {got}"
+
+    def __init__(self, got: str) -> None:
+        super().__init__("invitation", got, "a valid one", hint="Ask the operator of the server for a new one.")
+
+
 class NotFound(NoughtsError):
     """`subject` does not exist."""
 

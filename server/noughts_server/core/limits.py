@@ -14,7 +14,7 @@ BURST_SECONDS = 10
 """After this many quiet seconds a caller can use this many seconds of a limit per second at once."""
 DAY_SECONDS = 86_400
 """After this many quiet seconds a caller can use all of a daily limit at once."""
-DAILY = frozenset({"settings_bytes", "daily_changes"})
+DAILY = frozenset({"settings_bytes", "daily_changes", "registration_attempts", "registrations", "all_registrations"})
 """The daily limits, which become available again evenly over the day. Other limits with a rate are per second."""
 
 _MOST = 1_000_000_000
@@ -113,6 +113,14 @@ class Limits:
     """Bytes of memory of the reports of searches in all running games. One bot can use a quarter of them."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
+    registration_attempts: int = 200
+    """Attempts to register from one address in a day, with an invitation or without, including refused ones."""
+    registrations: int = 10
+    """Registrations without an invitation from one address in a day."""
+    all_registrations: int = 500
+    """The same from all addresses."""
+    proof_bits: int = 20
+    """Bits of work for a registration without an invitation: 20 bits are about a million hashes."""
     webhooks: int = 10
     """Webhooks of one owner."""
     webhook_tests: int = 4

@@ -35,6 +35,11 @@ def token_name(number: int) -> str:
     return f"tokens/{number}"
 
 
+def invitation_name(number: int) -> str:
+    """Return `invitations/NUMBER`."""
+    return f"invitations/{number}"
+
+
 def webhook_name(number: int) -> str:
     """Return `webhooks/NUMBER`."""
     return f"webhooks/{number}"
@@ -65,6 +70,11 @@ def token_id(field: str, name: str, own: int) -> int:
     """Return `ID` of `tokens/ID`; `own` for `tokens/self`. Raises InvalidArgument."""
     (number,) = _parts(field, name, "tokens/(self|[0-9]{1,18})", "tokens/ID or tokens/self")
     return own if number == "self" else int(number)
+
+
+def invitation_id(field: str, name: str) -> int:
+    """Return `ID` of `invitations/ID`. Raises InvalidArgument."""
+    return int(_parts(field, name, "invitations/([0-9]{1,18})", "invitations/ID")[0])
 
 
 def webhook_id(field: str, name: str) -> int:

@@ -2,10 +2,10 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Protocol
 
 import grpc
@@ -20,7 +20,7 @@ from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.core.errors import InvalidArgument, NoughtsError, WrongState
-from noughts_server.core.resource_names import bot_name
+from noughts_server.core.resource_names import bot_name, game_name
 from noughts_server.core.version import software_version
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.hello import check_hello
@@ -299,6 +299,15 @@ class Sessions:
         return {
             self.name(version): sum(len(wire.player.games) for wire in self._wires_of(version)) for version in versions
         }
+
+    def running_game(self, versions: Iterable[int]) -> str:
+        """Return `tournaments/ID/games/NUMBER` that one of these versions plays; empty if there is none here.
+
+        In a cluster, referees play the games, and this server knows none.
+        """
+        wires = chain.from_iterable(map(self._wires_of, versions))
+        game = next((game for wire in wires for game in wire.player.games.values()), None)
+        return game_name(game.conditions.name, game.slot[0]) if game else ""
 
     def offline_because(self, version: int) -> str:
         """Return why the last stream of a bot version here ended, e.g.

@@ -34,6 +34,7 @@ class Access(Enum):
     """The token and the scope that a method requires of its callers."""
 
     ANYONE = "no token"
+    NEWCOMER = "no token; an invitation or a proof of work instead"
     TOKEN = "a token; the scope that it needs depends on the request"
     PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
     SUBMIT = "a token with the scope `submit`"
@@ -96,6 +97,11 @@ class Visitor:
         if self.caller is not None:
             return f"owner {self.caller.owner}"
         return f"the website of {self.site}" if self.site else self.address
+
+    @property
+    def place(self) -> str:
+        """Return the address of the client, or of the visitor for whom a website calls, whatever its token."""
+        return f"the website of {self.site} for {self.guest}" if self.guest else self.address
 
     @property
     def payer(self) -> str:

@@ -170,7 +170,7 @@ class Admission:
             now = self._store.now_ms()
             return await self._store.identify(partial(authenticate, secret=secret, now_ms=now))
         except Unauthenticated:
-            if access is Access.ANYONE:
+            if access in (Access.ANYONE, Access.NEWCOMER):
                 return None
             raise
 

@@ -11,14 +11,16 @@ from noughts_server.convert.bots import bot_message, bot_version_message
 from noughts_server.core.errors import WrongState
 from noughts_server.core.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
-from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_with_scope, open_to, require_scope
 from noughts_server.services.answers import answer_in_turn, build_each, page_rows
+from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import read_announcement, read_upload
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import (
     Bot,
+    BotVersion,
     Version,
     get_bot,
     list_bots,
@@ -45,10 +47,13 @@ _MOST_VERSIONS = 100
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
     """Reads bots; lets their owners register, submit, rename and retire them."""
 
-    def __init__(self, store: Store, sessions: Sessions, hosting: Hosting | None, limiter: Limiter) -> None:
+    def __init__(
+        self, store: Store, sessions: Sessions, hosting: Hosting | None, limiter: Limiter, first_entries: FirstEntries
+    ) -> None:
         self._store = store
         self._sessions = sessions
         self._hosting = hosting
+        self._first_entries = first_entries
         self._limiter = limiter
 
     @open_to(Access.ANYONE)
@@ -66,7 +71,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             bot_version_message(bot.name, version.version, version.created_at, submissions.get(version.id))
             for version in versions
         )
-        return pb.GetBotResponse(bot=self._message(bot), versions=version_messages)
+        running_game = self._sessions.running_game(version.id for version in versions)
+        return pb.GetBotResponse(bot=self._message(bot), versions=version_messages, running_game=running_game)
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
@@ -172,6 +178,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         submission = stored.submission
         if stored.is_new:
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
+            await self._first_entries.enter(_version_of(submission), OnlineBot.submitted(submission))
             await hosting.refresh()
         version = bot_version_message(submission.bot, submission.version, now, submission)
         return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=trial.variant)
@@ -187,3 +194,13 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             hint = "The operator chooses the kinds: noughts serve --accept wasm,py"
             raise WrongState("the server", got=got, expected=f"one that accepts bots of kind {kind!r}", hint=hint)
         return self._hosting
+
+
+def _version_of(submission: Submission) -> BotVersion:
+    return BotVersion(
+        id=submission.bot_version_id,
+        bot_id=submission.bot_id,
+        owner_id=submission.owner_id,
+        bot=submission.bot,
+        version=submission.version,
+    )

@@ -4,19 +4,20 @@ from collections.abc import Iterable
 
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, ORGANISE, PLAY, SITE, SUBMIT
+from noughts_server.store.people.tokens import Caller
 from noughts_server.store.validation import check_name, check_number, check_text
 
-_LONGEST_LABEL = 200
-_LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
+LONGEST_LABEL = 200
+LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
 _MOST_CHARACTERS = 400
 _EXPECTED = "`play`, `play:NAME`, `submit`, `organise`, `site` or `admin`"
 
 
 def check_token(label: str, life_ms: int | None) -> None:
     """Raise InvalidArgument for a label or a lifetime that a token cannot have."""
-    check_text("token.label", label, _LONGEST_LABEL)
+    check_text("token.label", label, LONGEST_LABEL)
     if life_ms is not None:
-        check_number("ttl (milliseconds)", life_ms, 1, _LONGEST_LIFE_MS)
+        check_number("ttl (milliseconds)", life_ms, 1, LONGEST_LIFE_MS)
 
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
@@ -33,3 +34,18 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
             "token.scopes", f"{len(chosen_scopes)} scopes", f"at most {_MOST_CHARACTERS} characters"
         )
     return chosen_scopes
+
+
+def lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | None:
+    """Return the lifetime of a new token or invitation, which cannot outlive the caller's token. None: unlimited.
+
+    Raises InvalidArgument.
+    """
+    if caller.expires_at is None:
+        return requested_ms
+    left = caller.expires_at - now_ms
+    if requested_ms is not None and requested_ms > left:
+        raise InvalidArgument.of(
+            "ttl", f"{requested_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token"
+        )
+    return left if requested_ms is None else requested_ms

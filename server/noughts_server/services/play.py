@@ -14,6 +14,7 @@ from noughts_server.runtime.hello import check_hello
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_with_scope, open_to
 from noughts_server.services.delivery import Delivery
+from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
@@ -50,9 +51,17 @@ class _Frames:
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     """The service that bots connect to."""
 
-    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, delivery: Delivery) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sessions: Sessions,
+        limiter: Limiter,
+        delivery: Delivery,
+        first_entries: FirstEntries,
+    ) -> None:
         self._store = store
         self._sessions = sessions
+        self._first_entries = first_entries
         self._limiter = limiter
         self._delivery = delivery
 
@@ -88,6 +97,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             declines_challenges=hello.declines_challenges,
             variants=tuple(hello.variants),
         )
+        if token is not None:
+            await self._first_entries.enter(bot, login)
         self._sessions.log_in(bot.id, login)
         wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens

@@ -6,13 +6,13 @@ from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.convert.times import milliseconds
 from noughts_server.convert.tokens import token_message
-from noughts_server.core.errors import InvalidArgument, PermissionDenied
+from noughts_server.core.errors import PermissionDenied
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import token_id, token_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import close_ended_sessions
 from noughts_server.services.access import Access, Context, current_caller, open_to, require_scope
-from noughts_server.services.new_tokens import check_scopes, check_token
+from noughts_server.services.new_tokens import check_scopes, check_token, lifetime_ms
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import ADMIN
 from noughts_server.store.people.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
@@ -36,7 +36,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             require_scope(caller, scope)
         if owner != caller.owner:
             require_scope(caller, ADMIN)
-        life_ms = _lifetime_ms(caller, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
+        life_ms = lifetime_ms(caller, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
         check_token(request.token.label, life_ms)
         create = partial(
             create_token,
@@ -87,18 +87,3 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 def _can_see(caller: Caller, token: Token) -> bool:
     """Return whether the caller may see a token of its owner: its own, or one that permits no more than its own."""
     return token.id == caller.token_id or all(map(caller.permits, token.scopes))
-
-
-def _lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | None:
-    """Return the lifetime of a new token, which cannot outlive the caller's token. None: unlimited.
-
-    Raises InvalidArgument.
-    """
-    if caller.expires_at is None:
-        return requested_ms
-    left = caller.expires_at - now_ms
-    if requested_ms is not None and requested_ms > left:
-        raise InvalidArgument.of(
-            "ttl", f"{requested_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token"
-        )
-    return left if requested_ms is None else requested_ms

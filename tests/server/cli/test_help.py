@@ -15,7 +15,14 @@ from noughts_server.cli.command import hide_former_names
 from noughts_server.core import version as noughts_version
 from tests.server.cli.conftest import Refusal
 from tests.support.command_line import commands_and_groups, invoke
-from tests.support.examples import CLUSTER_COMMANDS, examples_of_help, matches, needed_part, playground
+from tests.support.examples import (
+    CLUSTER_COMMANDS,
+    WEBSITE_COMMANDS,
+    examples_of_help,
+    matches,
+    needed_part,
+    playground,
+)
 from tests.support.root import ROOT
 
 HEAVY_MODULES = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
@@ -104,7 +111,7 @@ def test_examples_of_help_print_what_they_show(tmp_path: Path, monkeypatch: pyte
     examples = [
         example
         for example in examples_of_help()
-        if example.section not in CLUSTER_COMMANDS and needed_part(example) == part
+        if example.section not in (*CLUSTER_COMMANDS, *WEBSITE_COMMANDS) and needed_part(example) == part
     ]
     with playground(tmp_path) as ground:
         outputs = [(example, ground.output_of(example)) for example in examples]

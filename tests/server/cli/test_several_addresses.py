@@ -29,6 +29,9 @@ status --once
 token create
 token list
 token revoke 4
+invite create --uses 2
+invite list
+invite revoke 1
 bot register later
 bot rename later soon
 bot retire soon
@@ -94,8 +97,10 @@ course report course
 """
 LASTING_LINES = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
 """Lines of commands that run until they are interrupted."""
-OTHER_COMMANDS = {"play", "tournament run", "course init"}
-"""`play` needs a terminal, `tournament run` calls a server only for bots of the server, `course init` never does."""
+OTHER_COMMANDS = {"play", "tournament run", "course init", "join"}
+"""`join` needs an invitation, and `play` a terminal. `tournament run` calls a server only for bots of the server.
+
+`course init` never calls one."""
 OWN_FOLDER = ("course ", "bot submit mine.py")
 """Beginnings of lines whose commands first read a file or folder."""
 DEAD = "127.0.0.1:1"

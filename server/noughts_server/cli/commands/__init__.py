@@ -5,6 +5,7 @@ from noughts_server.cli.commands import (
     course,
     db,
     game,
+    invite,
     puzzle,
     ratings,
     records,
@@ -65,6 +66,10 @@ random               1½     0      3       7
             "rules": rules.GROUP,
         },
         "Use a server": {
+            "join": Command(
+                "noughts_server.cli.commands.join:join",
+                "Register at a server with an invitation, or where registration is open, and get a token.",
+            ),
             "tournament": tournament.GROUP,
             "test": test.GROUP,
             "watch": Command(
@@ -125,6 +130,7 @@ random               1½     0      3       7
                 "Query the server's standard health service; exit code 0 if it is serving, 1 if not.",
             ),
             "token": token.GROUP,
+            "invite": invite.GROUP,
             "course": course.GROUP,
             "ratings": ratings.GROUP,
             "db": db.GROUP,

@@ -48,6 +48,7 @@ from noughts_server.cli.options.submissions import PythonPackagesOption, read_ac
 from noughts_server.cli.options.time import MARGIN, read_margin
 from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
 from noughts_server.cli.processes.signals import run_loop
+from noughts_server.core.registration import Registration
 from noughts_server.core.version import software_version
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ class ServeOptions:
     ] = None
     no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
     https: HttpsOption = False
+    registration: Annotated[
+        Registration,
+        Option("--registration", help="Registration without your help: by anyone, by invitation, or by nobody"),
+    ] = Registration.CLOSED
     absence: AbsenceOption = ABSENCE
     rate_own_games: Annotated[
         bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")
@@ -182,6 +187,7 @@ def run_server(
         identity=identity,
         client_authorities=options.tls_client_ca,
         metrics=options.metrics,
+        registration=options.registration,
         absence=read_absence(options.absence),
         rate_own_games=options.rate_own_games,
         limits=read_limits(options.limit),

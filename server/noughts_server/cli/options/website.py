@@ -22,8 +22,8 @@ PublicUrlOption = Annotated[
 ]
 
 
-def read_public_url(url: str | None) -> str:
-    """Return the address of `--public-url` without a slash at its end; empty if there is none. Raises UsageProblem."""
+def read_public_url(url: str | None, option: str = "--public-url") -> str:
+    """Return the address that `option` has, without a slash at its end; empty if there is none. Raises UsageProblem."""
     if url is None:
         return ""
     try:
@@ -32,5 +32,5 @@ def read_public_url(url: str | None) -> str:
     except ValueError:
         is_right = False
     if not is_right or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise UsageProblem(f"--public-url {url!r}: expected http:// or https:// with a host and optionally a port")
+        raise UsageProblem(f"{option} {url!r}: expected http:// or https:// with a host and optionally a port")
     return f"{parts.scheme}://{parts.netloc}"

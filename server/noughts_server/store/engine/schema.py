@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0036"
+REVISION = "0037"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -79,6 +79,37 @@ owners = Table(
     metadata,
     Column("id", _Key, primary_key=True),
     Column("name", String(63), nullable=False, unique=True),
+    # See `confusable_names`.
+    Column("skeleton", String(63), nullable=False, server_default=""),
+    # The invitation by which the owner registered; null: by none.
+    Column("invitation_id", BigInteger),
+    # The tournament that the owner's first bot will enter; null: none, or it has entered.
+    Column("first_tournament", String(63)),
+    Index(None, "skeleton"),
+    Index(None, "invitation_id"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    # The part of the secret by which the row is found. It alone permits nothing.
+    Column("selector", String(12), nullable=False, unique=True),
+    # SHA-256 of the whole secret.
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("label", String(200), nullable=False),
+    # The scopes of the tokens, separated by spaces.
+    Column("scopes", String(400), nullable=False),
+    # The tournament that the first bot of each new owner enters; null: none.
+    Column("tournament", String(63)),
+    Column("uses", Integer, nullable=False),
+    Column("used", Integer, nullable=False, server_default="0"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    # The token that created it over the network; null: created on the server's machine.
+    Column("made_by", BigInteger),
+    Index(None, "made_by"),
 )
 
 tokens = Table(

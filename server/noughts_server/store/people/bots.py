@@ -102,7 +102,7 @@ def log_in(
             limits.check("bots", "bots of yours", _count(connection, select(bots).where(bots.c.owner_id == owner_id)))
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
-        _keep_name(connection, name, owner_id)
+        reserve_name(connection, name, owner_id)
     elif bot.owner_id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     else:
@@ -182,7 +182,8 @@ def check_look_alikes(connection: Connection, name: str, owner_id: int) -> None:
         raise PermissionDenied(bot_name(name), hint=f"It looks like {other}. Choose another name for your bot.")
 
 
-def _keep_name(connection: Connection, name: str, owner_id: int, renamed_at: int | None = None) -> None:
+def reserve_name(connection: Connection, name: str, owner_id: int, renamed_at: int | None = None) -> None:
+    """Reserve a bot's name for an owner. `renamed_at` is when a bot was given it instead of another name."""
     row = (name, skeleton(name), owner_id, renamed_at)
     upsert(connection, bot_names, [row], replace=("owner_id", "renamed_at"))
 
@@ -267,7 +268,7 @@ def rename_bot(
         so_far = _count(connection, select(bot_names.c.name).where(*recent))
         limits.check("renames", "renames of your bots in a day", so_far)
     connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
-    _keep_name(connection, new_name, bot.owner_id, now_ms)
+    reserve_name(connection, new_name, bot.owner_id, now_ms)
     return get_bot(connection, new_name)
 
 

@@ -25,8 +25,12 @@ def skeleton(name: str) -> str:
 _REFERENCES = {skeleton(name): name for name in REFERENCE_BOTS}
 
 
+def looks_like_reference(name: str) -> str:
+    """Return the reference bot that this name looks like, or is, ignoring options after a colon; empty without one."""
+    return _REFERENCES.get(skeleton(name.partition(":")[0]), "")
+
+
 def imitated_reference(name: str) -> str:
     """Return the reference bot that this name imitates, ignoring options after a colon; empty without one."""
-    base = name.partition(":")[0]
-    reference = _REFERENCES.get(skeleton(base), "")
-    return "" if reference == base else reference
+    reference = looks_like_reference(name)
+    return "" if reference == name.partition(":")[0] else reference

@@ -13,7 +13,8 @@ from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import token_name
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, read_page
-from noughts_server.store.engine.schema import owners, tokens
+from noughts_server.store.engine.schema import invitations, owners, tokens
+from noughts_server.store.people.confusable_names import skeleton
 from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, permits
 from noughts_server.store.validation import check_name
 
@@ -75,7 +76,8 @@ def create_owner(connection: Connection, name: str) -> int:
     known: int | None = connection.execute(select(owners.c.id).where(owners.c.name == name)).scalar()
     if known is not None:
         return known
-    return int(connection.execute(insert(owners).returning(owners.c.id), {"name": name}).scalar_one())
+    row = {"name": name, "skeleton": skeleton(name)}
+    return int(connection.execute(insert(owners).returning(owners.c.id), row).scalar_one())
 
 
 def create_token(
@@ -179,10 +181,10 @@ def get_token(connection: Connection, token_id: int, *, owner_id: int | None = N
 
 
 def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
-    """Revoke a token and all tokens that it created for its owner. Repeating it has no effect.
+    """Revoke a token, all tokens that it created for its owner, and all invitations that these created.
 
-    A thief of a token therefore cannot keep access by creating others. Raises NotFound, PermissionDenied (another
-    owner's).
+    A thief of a token therefore cannot keep access by creating others. Repeating it has no effect. Raises NotFound,
+    PermissionDenied (another owner's).
     """
     get_token(connection, token_id, owner_id=owner_id)
     doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)
@@ -191,6 +193,8 @@ def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id
     doomed = doomed.union(select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, same_owner))
     valid = update(tokens).where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
     connection.execute(valid.values(revoked_at=now_ms))
+    by_them = update(invitations).where(invitations.c.made_by.in_(select(doomed.c.id)))
+    connection.execute(by_them.where(invitations.c.revoked_at.is_(None)).values(revoked_at=now_ms))
     return _read_token(connection, token_id)
 
 

@@ -1,25 +1,20 @@
 """The command `noughts token create`."""
 
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 from typer import Option
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.cli.command import command
-from noughts_server.cli.commands.token.tokens import TokenServerOptions, token_id
+from noughts_server.cli.commands.token.tokens import TokenServerOptions, private_file, token_id
 from noughts_server.cli.database import in_database
-from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.database import DatabaseOption
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import clock, iso, milliseconds, read_duration
-
-_SECRET_BYTES = 64
-"""At least the length of a secret and of its line end."""
 
 
 @command(
@@ -65,7 +60,7 @@ def create(
     """
     life_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     with ExitStack() as stack:
-        token_file = None if file is None else stack.enter_context(_private_file(file))
+        token_file = None if file is None else stack.enter_context(private_file(file))
         token, secret = _create(owner, label, scopes, life_ms, database, server)
         if token_file is not None:
             token_file.write(f"{secret}\n")
@@ -81,26 +76,6 @@ def create(
     document |= {"scopes": list(token.scopes), "expires": iso(expire_ms)}
     # Only the secret goes to stdout, so that a shell script can read it.
     output.show(document, secret if file is None else lambda: None)
-
-
-@contextmanager
-def _private_file(path: Path) -> Iterator[TextIO]:
-    """Yield a new file that only this user can read; delete it after an error. Raises UsageProblem.
-
-    The file gets its full size first, so that a full disk causes an error before there is a token.
-    """
-    with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            with problems_with(f"--output {path}", OSError, hint="Free some space on that disk, or choose another."):
-                os.write(descriptor, b" " * _SECRET_BYTES)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-            yield file
-            file.truncate()
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
 
 
 def _create(

@@ -1,17 +1,23 @@
 """Common code of the commands of `noughts token`."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TextIO
 
 from typer import Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.cli import printing
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import iso, milliseconds
+
+_SECRET_BYTES = 64
+"""At least the length of a secret and of its line end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +68,23 @@ def document_of(row: pb.Token) -> dict[str, object]:
         "revoked": iso(milliseconds(row.revoke_time)),
         "expires": iso(milliseconds(row.expire_time)),
     }
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[TextIO]:
+    """Yield a new file that only this user can read; delete it after an error. Raises UsageProblem.
+
+    The file gets its full size first, so that a full disk causes an error before there is a token.
+    """
+    with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            with problems_with(f"--output {path}", OSError, hint="Free some space on that disk, or choose another."):
+                os.write(descriptor, b" " * _SECRET_BYTES)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+            yield file
+            file.truncate()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,14 @@
+"""The modes of registration: whether newcomers can register without the help of the operator."""
+
+from enum import StrEnum
+
+
+class Registration(StrEnum):
+    """The rule of a server for new owners. The operator can always create tokens."""
+
+    OPEN = "open"
+    """Anyone, after a proof of work; and with an invitation."""
+    INVITATION = "invitation"
+    """Only with an invitation."""
+    CLOSED = "closed"
+    """Nobody."""

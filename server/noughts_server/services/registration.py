@@ -1,0 +1,125 @@
+"""RegistrationService: newcomers register themselves; the operator manages invitations."""
+
+from functools import partial
+
+import structlog
+
+from noughts_proto.v1 import registration_pb2 as pb
+from noughts_proto.v1 import registration_pb2_grpc
+from noughts_server.convert.invitations import MODES, invitation_message
+from noughts_server.convert.times import milliseconds, timestamp
+from noughts_server.convert.tokens import token_message
+from noughts_server.core.errors import WrongState
+from noughts_server.core.registration import Registration
+from noughts_server.core.resource_names import invitation_id, tournament_id, tournament_name
+from noughts_server.services.access import VISITOR, Access, Context, current_caller, open_to
+from noughts_server.services.limiter import Limiter
+from noughts_server.services.new_invitations import check_invitation, check_invited_scopes
+from noughts_server.services.new_tokens import lifetime_ms
+from noughts_server.services.proof_of_work import ProofOfWork
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.invitations import create_invitation, invitation_page, revoke_invitation
+from noughts_server.store.people.newcomers import register
+
+logger = structlog.get_logger("noughts.registration")
+
+_CLOSED = "The operator creates tokens, or lets newcomers register: noughts serve --registration invitation"
+_BY_INVITATION = "Ask the operator for an invitation."
+
+
+class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
+    """Registers newcomers within the limits of their address and of the day."""
+
+    def __init__(self, store: Store, limiter: Limiter, mode: Registration) -> None:
+        self._store = store
+        self._limiter = limiter
+        self._mode = mode
+        self._proofs = ProofOfWork(store.now_ms)
+
+    @open_to(Access.ANYONE)
+    async def GetRegistration(self, request: pb.GetRegistrationRequest, context: Context) -> pb.GetRegistrationResponse:
+        if self._mode is not Registration.OPEN:
+            return pb.GetRegistrationResponse(mode=MODES[self._mode])
+        challenge = self._proofs.challenge(VISITOR.get().place)
+        return pb.GetRegistrationResponse(
+            mode=MODES[self._mode],
+            challenge=challenge.text,
+            bits=self._limiter.limits.proof_bits,
+            expire_time=timestamp(challenge.expires_at),
+        )
+
+    @open_to(Access.NEWCOMER)
+    async def Register(self, request: pb.RegisterRequest, context: Context) -> pb.RegisterResponse:
+        if self._mode is Registration.CLOSED:
+            raise WrongState("registration", "closed", "registration by invitation, or open", hint=_CLOSED)
+        if not request.invitation and self._mode is not Registration.OPEN:
+            raise WrongState("registration", "only by invitation", "an invitation", hint=_BY_INVITATION)
+        place = VISITOR.get().place
+        # A guess costs as much of the limit as a success.
+        self._limiter.take("registration_attempts", place, f"attempts to register in a day from {place}")
+        if not request.invitation:
+            self._check_open_registration(request.proof, place)
+        create = partial(
+            register,
+            name=request.name,
+            invitation=request.invitation,
+            now_ms=self._store.now_ms(),
+            limits=self._limiter.limits,
+        )
+        created, invitation = await self._store.write(create)
+        tournament = invitation.tournament if invitation else ""
+        number = invitation.id if invitation else None
+        logger.info("owner_registered", owner=created.token.owner, invitation=number, address=place)
+        return pb.RegisterResponse(
+            token=token_message(created.token),
+            secret=created.secret,
+            tournament=tournament_name(tournament) if tournament else "",
+        )
+
+    def _check_open_registration(self, proof: pb.ProofOfWork, place: str) -> None:
+        """Check the proof of work and charge the limits of registrations. Raises InvalidArgument, LimitReached."""
+        limiter = self._limiter
+        bits = limiter.limits.proof_bits
+        self._proofs.check(proof.challenge, proof.solution, address=place, bits=bits)
+        limiter.take("registrations", place, f"registrations in a day from {place}")
+        limiter.take("all_registrations", "", "registrations in a day from all addresses")
+
+    @open_to(Access.ADMIN)
+    async def CreateInvitation(
+        self, request: pb.CreateInvitationRequest, context: Context
+    ) -> pb.CreateInvitationResponse:
+        caller = current_caller()
+        now = self._store.now_ms()
+        invitation = request.invitation
+        scopes = check_invited_scopes(invitation.scopes)
+        uses = invitation.uses or 1
+        ttl = milliseconds("ttl", request.ttl if request.HasField("ttl") else None)
+        life_ms = lifetime_ms(caller, ttl, now)
+        check_invitation(invitation.label, uses, life_ms)
+        tournament = invitation.tournament
+        create = partial(
+            create_invitation,
+            scopes=scopes,
+            uses=uses,
+            label=invitation.label,
+            tournament=tournament_id("invitation.tournament", tournament) if tournament else "",
+            life_ms=life_ms,
+            made_by=caller.token_id,
+            now_ms=now,
+        )
+        created = await self._store.write(create)
+        return pb.CreateInvitationResponse(invitation=invitation_message(created.invitation), secret=created.secret)
+
+    @open_to(Access.ADMIN, reads=True)
+    async def ListInvitations(self, request: pb.ListInvitationsRequest, context: Context) -> pb.ListInvitationsResponse:
+        page = await self._store.read(partial(invitation_page, size=request.page_size, page_token=request.page_token))
+        invitations = map(invitation_message, page.items)
+        return pb.ListInvitationsResponse(invitations=invitations, next_page_token=page.next_page_token)
+
+    @open_to(Access.ADMIN)
+    async def RevokeInvitation(
+        self, request: pb.RevokeInvitationRequest, context: Context
+    ) -> pb.RevokeInvitationResponse:
+        number = invitation_id("name", request.name)
+        revoke = partial(revoke_invitation, number=number, now_ms=self._store.now_ms())
+        return pb.RevokeInvitationResponse(invitation=invitation_message(await self._store.write(revoke)))

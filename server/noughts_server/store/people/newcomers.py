@@ -1,0 +1,73 @@
+"""Newcomers: owners who register themselves, with a name that cannot be mistaken for another."""
+
+import re
+
+from sqlalchemy import Connection, select, update
+
+from noughts_server.core.errors import InvalidArgument, PermissionDenied
+from noughts_server.core.limits import Limits
+from noughts_server.store.engine.schema import bot_names, owners
+from noughts_server.store.people.bots import check_prefix, reserve_name
+from noughts_server.store.people.confusable_names import looks_like_reference, skeleton
+from noughts_server.store.people.invitations import Invitation, use_invitation
+from noughts_server.store.people.scopes import PLAY, SUBMIT
+from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER, NewToken, create_owner, create_token
+
+OPEN_SCOPES = (PLAY, SUBMIT)
+"""The scopes of the tokens of those who register without an invitation."""
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?=[A-Za-z0-9])){1,31}")
+_EXPECTED = "2 to 32 characters from a-z, A-Z and 0-9, with single `-`, `_` or `.` between them"
+_RESERVED = ("admin", "administrator", "moderator", "noughts", "official", "operator", "organiser", "root", "server")
+_RESERVED_SKELETONS = {skeleton(name) for name in (*_RESERVED, SITE_OWNER, LIVE_OWNER)}
+_NOBODY = 0
+"""The key of no owner."""
+
+
+def check_new_name(connection: Connection, name: str) -> None:
+    """Raise InvalidArgument unless a newcomer can have this name.
+
+    It must look like no name of an owner, a bot or a reference bot, past or present, and like no reserved name.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument.of("name", name, _EXPECTED)
+    first_word = re.split(r"[-_.]", name)[0]
+    if not _RESERVED_SKELETONS.isdisjoint((skeleton(name), skeleton(first_word))):
+        raise InvalidArgument.of("name", name, "a name that is not reserved")
+    try:
+        check_prefix(connection, name, _NOBODY)
+    except PermissionDenied as error:
+        raise InvalidArgument.of("name", name, "a name that is not reserved for another owner") from error
+    alike = skeleton(name)
+    of_owner = connection.scalar(select(owners.c.name).where(owners.c.skeleton == alike).limit(1))
+    of_bot = connection.scalar(select(bot_names.c.name).where(bot_names.c.skeleton == alike).limit(1))
+    other = of_owner or of_bot or looks_like_reference(name)
+    if other:
+        problem = "which is taken" if other == name else f"which looks like {other!r}"
+        message = f"name: got {name!r}, {problem}"
+        raise InvalidArgument.of("name", name, "another name", hint="Choose another name.", message=message)
+
+
+def register(
+    connection: Connection, name: str, *, invitation: str = "", now_ms: int, limits: Limits
+) -> tuple[NewToken, Invitation | None]:
+    """Register a new owner, reserve the name for a bot of theirs, and return their token and their invitation.
+
+    Without an invitation, the caller has checked that registration is open. The transaction counts the use of an
+    invitation, so that a name that is refused uses nothing up. Raises InvalidArgument, InvitationRefused.
+    """
+    used = use_invitation(connection, invitation, now_ms=now_ms) if invitation else None
+    check_new_name(connection, name)
+    owner_id = create_owner(connection, name)
+    this = update(owners).where(owners.c.id == owner_id)
+    if used is not None:
+        connection.execute(this.values(invitation_id=used.id, first_tournament=used.tournament or None))
+    reserve_name(connection, name, owner_id)
+    token = create_token(
+        connection,
+        owner=name,
+        label="registration" if used is None else f"invitation {used.id}",
+        scopes=OPEN_SCOPES if used is None else used.scopes,
+        now_ms=now_ms,
+        limits=limits,
+    )
+    return token, used
