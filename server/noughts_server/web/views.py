@@ -16,6 +16,7 @@ from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
+from noughts_server.web.expected_games import expected_games
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import is_built
 from noughts_server.web.joining import join_window
@@ -67,6 +68,7 @@ class Views:
             join_window,
             llr_line,
             shown_accuracy,
+            expected_games,
         )
         self._templates.globals.update(
             {function.__name__: function for function in functions}, has_documentation=is_built

@@ -29,6 +29,8 @@ _RULES = {
     "20": "20x20",
 }
 """The other parts of their names."""
+_KEPT_END = 7
+"""The characters at the end of a name that are always visible."""
 
 
 def short(name: str) -> str:
@@ -84,6 +86,14 @@ def game(variant: str) -> str:
 def loser(game: Mapping[str, Any]) -> str:
     """Return the name of the player that lost the game."""
     return str({"1-0": game["second"], "0-1": game["first"]}.get(game["result"], "the loser"))
+
+
+def cut(name: str) -> Markup:
+    """Return a name that keeps its end if it is too long for its place, because versions differ at their ends."""
+    if len(name) <= 2 * _KEPT_END:
+        return Markup("{}").format(name)
+    parts = Markup('<span class="cut"><span>{}</span><span>{}</span></span>')
+    return parts.format(name[:-_KEPT_END], name[-_KEPT_END:])
 
 
 def or_words(names: Iterable[str]) -> str:
@@ -150,6 +160,7 @@ _FUNCTIONS = (
     points,
     game,
     loser,
+    cut,
     level,
     ending,
     titled,

@@ -223,6 +223,23 @@ def test_long_names_do_not_hide_the_numbers_of_tables(
                 assert page.evaluate(wide, most) == 0, path
 
 
+def test_ends_of_long_names_stay_visible(site: Site, browser: Browser, long_names: tuple[str, str]) -> None:
+    tournament, _ = long_names
+    with page_in(browser, site.address, viewport=PHONE) as page:
+        for path in (tournament, f"{tournament}?tab=chart", f"{tournament}/games/1"):
+            page.goto(path, wait_until="load")
+            names = page.locator(":is(th, td, .label, .pair) .cut:visible")
+            assert names.count() > 1, path
+            for name in names.all():
+                assert name.evaluate(
+                    """name => {
+                      const end = name.lastElementChild.getBoundingClientRect();
+                      const cell = name.closest("th, td, .label, .pair > span").getBoundingClientRect();
+                      return end.width > 0 && end.right <= cell.right + 1;
+                    }"""
+                ), path
+
+
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
 def test_page_is_valid_html(site: Site, parameter_values: dict[str, str], token: str, page_address: str) -> None:
     cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""

@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_server.competition.formats import format_of
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
+from noughts_server.web.expected_games import expected_total
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.upstream import Failure, Upstream
 
@@ -58,6 +60,11 @@ class FrontPage:
         return {
             **last,
             "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
+            "expected": {
+                name: expected_total(format_of(each.schedule), each, tournament["games_total"], len(each.standings))
+                for tournament in running
+                if (each := tournaments_by_name.get(name := tournament["name"])) is not None
+            },
             "live": games,
         }
 

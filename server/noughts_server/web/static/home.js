@@ -61,7 +61,8 @@ function showTournaments() {
   for (const row of document.querySelectorAll("#running [data-name]")) {
     const told = view.tournaments.get(row.dataset.name);
     if (!told) continue;
-    row.querySelector("progress").value = told.games_total ? told.games_done / told.games_total : 0;
+    const bar = row.querySelector("progress");
+    if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
     set(row.querySelector(".done"), told.games_done.toLocaleString());
   }
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);

@@ -47,12 +47,15 @@ function show(view) {
 
 function showProgress(tournament) {
   const bar = document.getElementById("progress");
-  const { games_done: done, games_total: total } = tournament;
-  document.getElementById("progress-part").hidden = !total;
-  if (!total) return;
+  const { games_done: done, games_total: scheduled } = tournament;
+  document.getElementById("progress-part").hidden = !scheduled;
+  if (!scheduled) return;
+  document.getElementById("done").textContent = done.toLocaleString();
+  // The games of later rounds are not scheduled yet. A tournament without an end has no bar.
+  if (bar.hidden) return;
+  const total = Math.max(scheduled, Number(bar.dataset.expected));
   bar.max = total;
   bar.value = done;
-  document.getElementById("done").textContent = done.toLocaleString();
   document.getElementById("total").textContent = total.toLocaleString();
   const seconds = (performance.now() - began) / 1000;
   const played = done - (first ?? done);
