@@ -109,7 +109,7 @@ HOSTING = (
         before="and (idle or self._time.is_spent(each.submission.owner_id)):",
         after="and idle:",
         harm="Bots of an owner without processor time play on until their games end.",
-        near=("tests/server/hosting/test_submitted.py",),
+        near=("tests/server/hosting/test_charged_processor_time.py",),
         wider=_HOSTING_TESTS,
     ),
     Fault(
@@ -118,7 +118,7 @@ HOSTING = (
         before="        finally:\n            charge_rest()\n",
         after="        finally:\n            playing.process = None\n",
         harm="The processor time of a process between the last look and its end is free.",
-        near=("tests/server/hosting/test_submitted.py",),
+        near=("tests/server/hosting/test_charged_processor_time.py",),
         wider=_HOSTING_TESTS,
     ),
 )

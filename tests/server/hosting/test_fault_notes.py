@@ -12,7 +12,7 @@ from noughts_server.hosting.fault_notes import MOST_NOTES
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import game_notes
 from noughts_server.store.games.notes import GameNote, add_notes, has_crashed, output_until
-from tests.server.hosting.test_submitted import ALL_SCOPES, FIRST_CELL_BOT, hosting, submit, wait_for
+from tests.server.hosting.submitting import ALL_SCOPES, FIRST_CELL_BOT, hosting, submit, wait_for
 from tests.support.arena import open_arena
 from tests.support.client import Client, bearer
 from tests.support.site import Site, site_of
