@@ -3,11 +3,19 @@
 from noughts_referee.rules import Variant
 
 
-class BruteForce:
-    """The fewest moves of a win by continuous fours, by the rules of the variant only."""
+class TooManyFoursError(Exception):
+    """Brute force has tried as many fours as it may."""
 
-    def __init__(self, variant: Variant) -> None:
+
+class BruteForce:
+    """The fewest moves of a win by continuous fours, by the rules of the variant only.
+
+    It tries at most `most` fours.
+    """
+
+    def __init__(self, variant: Variant, most: int = 100_000) -> None:
         self.variant = variant
+        self.left = most
         self.known: dict[tuple[int, int], dict[int, int]] = {}
 
     def legal(self, own: int, other: int, side: int) -> list[int]:
@@ -30,9 +38,13 @@ class BruteForce:
         return self.known[key]
 
     def moves_after(self, own: int, other: int, side: int) -> int:
+        """Return the moves that the attacker needs after its last one; 0 if it does not win."""
         threatened = self.completing(own, other, side)
         if not threatened or self.completing(other, own, 1 - side):
             return 0
+        self.left -= 1
+        if self.left < 0:
+            raise TooManyFoursError
         most = 0
         for answer in self.legal(other, own, 1 - side):
             answered = other | 1 << answer

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from noughts_bots.reference.exact import Solver, Verdict, can_solve
 from noughts_bots.reference.threats.bot import ThreatsBot
+from noughts_bots.reference.threats.continuous_fours import ContinuousFours
 from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_bots.reference.threats.search import CERTAIN, WON
 from noughts_referee.rules import Position, Variant, base_name, covers, parse_variant
@@ -43,8 +44,11 @@ class Analyst:
         # The rule of an opening (`+...` in the name) does not matter later.
         rules = parse_variant(base_name(variant.name)) if "+" in variant.name else variant
         # With forbidden moves or blocked lines, a win that `threats` finds is likely but not certain.
-        is_certain = covers(ThreatsBot.variants, variant.name) and not (rules.forbids or rules.blocked_ends)
-        self._threats = ThreatsBot(nodes=nodes) if is_certain else None
+        has_threats = covers(ThreatsBot.variants, variant.name)
+        is_certain = not (rules.forbids or rules.blocked_ends)
+        self._threats = ThreatsBot(nodes=nodes) if has_threats and is_certain else None
+        self._fours = ContinuousFours(variant) if has_threats and not is_certain else None
+        self._nodes = nodes
 
     def allow(self, effort: int) -> None:
         """Replace the rest of the exact search's effort by this one."""
@@ -63,7 +67,8 @@ class Analyst:
         """Return the value for the side to move: 1 win, 0 draw, -1 loss; None if the effort proves none.
 
         It depends only on the position and the effort, so that games end alike at any concurrency. Of the results of
-        `threats` only wins count: it can report a loss before it has tried all moves.
+        `threats` only wins count: it can report a loss before it has tried all moves. With forbidden moves or blocked
+        lines, wins by continuous fours count.
         """
         if can_solve(position):
             self._solver.forget(Effort(effort))
@@ -71,6 +76,11 @@ class Analyst:
                 return self._solver.result(position)
             except EffortSpent:
                 pass
+        if self._fours is not None:
+            try:
+                return 1 if self._fours.has_win(position, Effort(self._nodes)) else None
+            except EffortSpent:
+                return None
         verdict = self._forced_win(position)
         return 1 if verdict is not None and verdict.result == 1 else None
 

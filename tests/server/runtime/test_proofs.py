@@ -71,7 +71,16 @@ def test_a_position_of_a_large_board_is_proven_only_if_it_is_won() -> None:
     gomoku = parse_variant("gomoku")
     three = [112, 0, 113, 14, 114, 210]
     assert [proven_value(gomoku, three[:plies]) for plies in (1, 4, 5, 6)] == [None, None, None, 1]
-    assert proven_value(parse_variant("renju"), three) is None
+
+
+@pytest.mark.parametrize("name", ["renju", "caro"])
+def test_wins_by_fours_are_proven_in_renju_and_caro(name: str) -> None:
+    variant = parse_variant(name)
+    three = [112, 0, 113, 14, 114, 210]
+    assert [proven_value(variant, three[:plies]) for plies in (1, 4, 5, 6)] == [None, None, None, 1]
+    assert proven_value(variant, [*three, 115, 224]) == 1  # the next stone completes a line
+    shut_three = [112, 111, *three[2:]]
+    assert proven_value(variant, shut_three) is None
 
 
 @pytest.mark.parametrize("name", ["gomoku", "gomoku:exact:20", "mnk:30,30,5"])

@@ -8,11 +8,13 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from noughts_server.runtime.puzzles import search
 from noughts_server.store.games.puzzles import next_unsearched
 from tests.support.arena import open_arena
 from tests.support.background import server_in_thread
+from tests.support.browser import page_in
 from tests.support.random_games import store_random_games
 from tests.support.site import Site, site_of
 
@@ -54,6 +56,16 @@ def test_puzzle_of_continuous_fours_says_what_is_asked(site: Site) -> None:
     assert "Only one move wins by continuous fours." in site.get("/puzzles?variant=renju").text
     wrong = next(cell for cell in range(225) if cell not in (*puzzle["moves"], puzzle["line"][0]))
     assert "does not win by continuous fours." in site.get(f"/puzzles?variant=renju&move={wrong}").text
+
+
+def test_navigation_is_one_line_on_a_phone(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/puzzles")
+        links = page.locator(".site-header nav li:not(.self)")
+        expect(links.filter(has_text="Puzzles")).to_be_visible()
+        boxes = [link.bounding_box() for link in links.all()]
+        assert len({box["y"] for box in boxes if box}) == 1
+        assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
 
 
 def test_next_leads_through_all_puzzles(site: Site) -> None:

@@ -48,17 +48,29 @@ class ContinuousFours:
         Raises EffortSpent: a unit is spent for each move of the attacker.
         """
         board = self._board
-        own, other = board.stones(position.own, position.side), board.stones(position.opponent, 1 - position.side)
+        own, other = self._begin(position, effort)
         if board.winning_cells(own, other):
             return None
-        self._effort = effort
-        self._known.clear()
         first_moves = {
             attack: moves
             for attack in members(Fours(board, own, other).makers)
             if (moves := self._moves_after(own, other, attack))
         }
         return FourWin(first_moves, tuple(self._line(own, other))) if first_moves else None
+
+    def has_win(self, position: Position, effort: Effort) -> bool:
+        """Return whether the side to move completes a line at once, or wins by continuous fours. Raises EffortSpent."""
+        own, other = self._begin(position, effort)
+        return bool(self._board.winning_cells(own, other)) or any(
+            self._moves_after(own, other, attack) for attack in members(Fours(self._board, own, other).makers)
+        )
+
+    def _begin(self, position: Position, effort: Effort) -> tuple[Stones, Stones]:
+        """Return the stones of the side to move and of the other side, for a new search."""
+        self._effort = effort
+        self._known.clear()
+        side = position.side
+        return self._board.stones(position.own, side), self._board.stones(position.opponent, 1 - side)
 
     def _fewest_moves(self, own: Stones, other: Stones) -> int:
         """Return the attacker's fewest moves to the win; 0 if it has none. It cannot complete a line at once."""
