@@ -163,6 +163,8 @@ class Dialling:
     """Whether a token can be sent in plaintext to another machine."""
     name: str = ""
     """The host that the server's certificate must name, if not that of the address."""
+    group: int = 0
+    """Channels of one group share a connection to a server, which has a limit on concurrent calls."""
 
     @property
     def encrypted(self) -> bool:
@@ -201,6 +203,9 @@ class Dialling:
 
     def _open(self, library: Any, address: str, more: tuple[tuple[str, int | str], ...] = ()) -> Any:
         options = _options(address) + more + ((("grpc.ssl_target_name_override", self.name),) if self.name else ())
+        if self.group:
+            # gRPC ignores this option, but only channels with equal options share a connection.
+            options += (("noughts.group", self.group),)
         if not self.encrypted:
             return library.insecure_channel(address, options=options)
         return library.secure_channel(address, self._credentials(), options=options)

@@ -150,8 +150,10 @@ def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
     return 0.0
 
 
-def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
-    call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
+def open_call(channel: grpc.aio.Channel, login: Login, *metadata: tuple[str, str]) -> PlayCall:
+    """Open the stream of a bot. `metadata` goes with it, after the token."""
+    token = (TOKEN_KEY, f"Bearer {login.token}")
+    call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=(token, *metadata))
     call.add_done_callback(_store_status)  # called again if grpc replaces the status
     return call
 

@@ -25,6 +25,8 @@ from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.handbook import handbook_routes
+from noughts_server.web.http_play.routes import play_over_http_routes
+from noughts_server.web.http_play.sessions import HttpPlay
 from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.pages.routes import page_routes
 from noughts_server.web.pages.website import Website
@@ -55,7 +57,8 @@ _ROOT_FILES = ("favicon.ico", "robots.txt")
 def site(
     upstream: Upstream,
     hub: Hub,
-    rooms: PlayRooms | None = None,
+    rooms: PlayRooms | None,
+    http_play: HttpPlay,
     *,
     secure: bool = False,
     signing_in: bool = True,
@@ -91,6 +94,7 @@ def site(
     routes = [
         *page_routes(website, signing_in=signing_in),
         *Downloads(upstream, views.rendering).routes(),
+        *play_over_http_routes(http_play, views, signing_in=signing_in),
         *api_routes(upstream, hub, views.rendering),
         *handbook_routes(),
         Route("/static/{version}/{name}", static),
@@ -131,14 +135,17 @@ def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, E
 
     async def http_error_response(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        if status == 405 and request.method in ("GET", "HEAD"):
+        allowed = (error.headers or {}).get("Allow", "") if isinstance(error, HTTPException) else ""
+        methods = ", ".join(sorted(allowed.split(", ")))
+        is_page = not request.url.path.startswith(PREFIX)
+        if status == 405 and request.method in ("GET", "HEAD") and is_page:
             status = 404  # this address only receives a form, so there is no page to read
         texts = {
             404: ("There is no such page.", "Check the address, or go to the start page."),
-            405: ("This address is read-only.", ""),
+            405: ("This address is read-only." if "GET" in methods else f"This address only takes {methods}.", ""),
         }
         message, hint = texts.get(status, (f"This request failed ({status}).", ""))
-        return await _failure_page(views, request, Failure(status, message, hint))
+        return await _failure_page(views, request, Failure(status, message, hint), methods)
 
     async def disconnected_response(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client has disconnected
@@ -167,12 +174,17 @@ def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, E
 _UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")
 
 
-async def _failure_page(views: Views, request: Request, failure: Failure) -> Response:
+async def _failure_page(views: Views, request: Request, failure: Failure, methods: str = "") -> Response:
+    """Return the page or the document of a failure. `methods` are those of the address, for status 405."""
     headers = {"cache-control": "no-store"}
     if failure.status == 503:
         headers["retry-after"] = "3"
     if failure.status == 405:
-        headers["allow"] = "GET, HEAD"
+        headers["allow"] = methods
+    if failure.status == 429:
+        headers["retry-after"] = "5"
+    if failure.status == 401:
+        headers["www-authenticate"] = "Bearer"
     if request.url.path.startswith(PREFIX):
         return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
     return await views.page(request, "failed.html.jinja", failure, headers)

@@ -3,11 +3,13 @@
 import re
 from typing import Any
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from noughts_proto.v1 import types_pb2
 from noughts_server.core.version import software_version
 from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, ApiRoute
 from noughts_server.web.documents import Document, enum_words, messages_in, schema
+from noughts_server.web.play_contract import OPEN, PLAY_ROUTES, SCHEMAS, PlayRoute
 from noughts_server.web.queries import query_fields
 
 _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
@@ -64,12 +66,13 @@ def openapi() -> Document:
     """Return the OpenAPI document."""
     routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
     events = {PREFIX + _plain(path): {"get": _common(path, summary) | _STREAM} for path, summary in EVENTS}
+    play = {PREFIX + route.path: {route.method.lower(): _play_operation(route)} for route in PLAY_ROUTES}
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Noughts",
             "description": (
-                "Tournaments, games, bots and ratings of a Noughts server, to read. "
+                "Tournaments, games, bots and ratings of a Noughts server, to read, and play over HTTP. "
                 "Names and fields are those of the gRPC contract noughts.v1."
             ),
             "license": {"name": "MIT", "identifier": "MIT"},
@@ -77,8 +80,12 @@ def openapi() -> Document:
         },
         "servers": [{"url": "/"}],
         "security": [],
-        "paths": {**routes, **events, f"{PREFIX}/openapi.json": {"get": _DESCRIPTION}},
-        "components": {"responses": {"Failed": _FAILED}, "schemas": _schemas()},
+        "paths": {**routes, **events, **play, f"{PREFIX}/openapi.json": {"get": _DESCRIPTION}},
+        "components": {
+            "responses": {"Failed": _FAILED},
+            "schemas": _schemas() | SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
@@ -100,6 +107,32 @@ def _operation(route: ApiRoute[Any, Any]) -> Document:
         "default": _DEFAULT,
     }
     return operation
+
+
+def _play_operation(route: PlayRoute) -> Document:
+    answered: Document = {"description": "The answer."}
+    if route.response:
+        answered["content"] = _json_of(route.response)
+    if route is OPEN:
+        answered["links"] = {
+            other.name: {"operationId": other.name, "parameters": {"session": "$response.body#/session"}}
+            for other in PLAY_ROUTES
+            if other is not OPEN
+        }
+    operation: Document = {
+        "summary": route.summary,
+        "operationId": route.name,
+        "security": [{"token": []}],
+        "parameters": [*_path_parameters(route.path), *route.parameters],
+        "responses": {str(route.status): answered, "default": _DEFAULT},
+    }
+    if route.body:
+        operation["requestBody"] = {"required": True, "content": _json_of(route.body)}
+    return operation
+
+
+def _json_of(schema_name: str) -> Document:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema_name}"}}}
 
 
 def _common(path: str, summary: str) -> Document:
@@ -130,7 +163,8 @@ def _query_parameter(field: FieldDescriptor) -> Document:
 
 def _schemas() -> dict[str, Any]:
     schemas: dict[str, Any] = {}
-    descriptors = [route.returned_message for route in ROUTES]
+    descriptors: list[Descriptor] = [types_pb2.TimeControl.DESCRIPTOR]
+    descriptors += [route.returned_message for route in ROUTES]
     while descriptors:
         descriptor = descriptors.pop()
         if descriptor.name not in schemas:

@@ -13,6 +13,8 @@ from noughts_proto.security import Dialling, is_loopback
 from noughts_server.core.repeated_errors import RepeatedErrors
 from noughts_server.web.app import site
 from noughts_server.web.event_streams import Hub, LiveSettings
+from noughts_server.web.http_play.session import PlaySettings
+from noughts_server.web.http_play.sessions import HttpPlay
 from noughts_server.web.play_rooms import PlayRooms, TableSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import Connections, SiteLimits, Visitors
@@ -31,6 +33,7 @@ async def running_site(
     insecure: bool = False,
     token: str = "",
     tables: TableSettings | None = None,
+    play: PlaySettings | None = None,
     limits: SiteLimits | None = None,
     proxies: Collection[str] = (),
     public_url: str = "",
@@ -39,9 +42,9 @@ async def running_site(
 
     Visitors can sign in only if nobody can read their tokens in transit: on this machine, or through a proxy that
     speaks HTTPS with browsers (`https`). With `insecure`, the operator accepts the risk. Visitors can play if the
-    website has a `token`; `tables` limits the games. `proxies` are the addresses of trusted reverse proxies, whose
-    header `x-real-ip` names the visitor. `public_url` is the address that visitors use (default: that of each
-    request); an address with HTTPS implies `https`.
+    website has a `token`; `tables` limits the games. `play` limits the bots that play over HTTP. `proxies` are the
+    addresses of trusted reverse proxies, whose header `x-real-ip` names the visitor. `public_url` is the address that
+    visitors use (default: that of each request); an address with HTTPS implies `https`.
     """
     https = https or public_url.startswith("https:")
     site_limits = limits or SiteLimits()
@@ -51,12 +54,14 @@ async def running_site(
         upstream = Upstream(server, dialling, site_token=token)
         hub = Hub(upstream, tasks, settings)
         rooms = PlayRooms(upstream, tasks, token, tables) if token else None
-        app = site(upstream, hub, rooms, secure=https, signing_in=signing_in, public_url=public_url)
+        http_play = HttpPlay(upstream, tasks, play)
+        app = site(upstream, hub, rooms, http_play, secure=https, signing_in=signing_in, public_url=public_url)
         async with serving_http(app, listener, site_limits, proxies):
             try:
                 yield hub
             finally:
                 hub.close()
+                await http_play.close()
                 if rooms is not None:
                     await rooms.close()
         await upstream.close()

@@ -43,7 +43,7 @@ class Visitor:
 def visitor_of(request: Request) -> Visitor | None:
     """Return the signed-in visitor; None if there is none."""
     token = request.cookies.get(_COOKIE, "")
-    return Visitor(token) if _could_be_token(token) else None
+    return Visitor(token) if could_be_token(token) else None
 
 
 def signed_in(response: Response, token: str, *, secure: bool) -> Response:
@@ -73,7 +73,7 @@ def place_after(address: str) -> str:
 def read_token(text: str) -> str:
     """Return a token as the visitor typed it. Raises Failure."""
     token = text.strip()
-    if not _could_be_token(token):
+    if not could_be_token(token):
         hint = "It begins with nou_; the operator of the server creates it: noughts token create --owner YOU"
         raise Failure(400, "This is not a token.", hint)
     return token
@@ -171,5 +171,5 @@ async def _fields(request: Request) -> dict[str, str]:
         raise Failure(400, "This form cannot be read.") from error
 
 
-def _could_be_token(text: str) -> bool:
+def could_be_token(text: str) -> bool:
     return text.startswith(_PREFIX) and len(text) <= _LONGEST_TOKEN and text.isascii() and text.isprintable()

@@ -132,9 +132,9 @@ class Upstream(AsyncStubs):
             self.dialling.check(self.address, token)
         except SecurityProblem as problem:
             raise Failure(501, str(problem), problem.advice) from problem
-        metadata = (*self.site_metadata, (TOKEN_KEY, f"Bearer {token}")) if token else self.site_metadata
-        if self.site_metadata and (guest := GUEST.get("")):
-            metadata = (*metadata, (GUEST_KEY, guest))
+        metadata = self.metadata_for(GUEST.get(""))
+        if token:
+            metadata = (*metadata, (TOKEN_KEY, f"Bearer {token}"))
         try:
             if seconds is not None:
                 async with self._long_room:
@@ -147,6 +147,10 @@ class Upstream(AsyncStubs):
             raise self.failure(error, seconds or DEADLINE_SECONDS) from error
         except grpc.aio.UsageError as error:  # the channels are closed
             raise Failure(503, "the client is closed", "Try again in a moment.") from error
+
+    def metadata_for(self, guest: str) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of a call for a visitor at this address, without a token."""
+        return (*self.site_metadata, (GUEST_KEY, guest)) if self.site_metadata and guest else self.site_metadata
 
     @asynccontextmanager
     async def one_place(self, *work: Hashable) -> AsyncIterator[None]:

@@ -15,6 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from noughts_proto.callers import caller_network
 from noughts_server.web.api_routes import PREFIX
+from noughts_server.web.pace import Pace
+from noughts_server.web.play_contract import PLAY
 from noughts_server.web.upstream import GUEST
 
 _PROXY_HEADER = "x-real-ip"
@@ -25,6 +27,8 @@ _STATIC_FILES = "/static/"
 TRANSPORT = "noughts.transport"
 """The ASGI extension of each request. Its `transport` takes complete chunks of HTTP."""
 _EVENTS, _FILE = "/events", "/games."
+_PLAY_SESSIONS = f"{PREFIX}{PLAY}/"
+"""The beginning of the addresses of sessions of bots, which limit their own requests."""
 _BUSY = PlainTextResponse("Too many requests from one address. Try again in 5 seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
 _PLACE = r"(?:[\w.-]*|\[[0-9a-f:.]*\])(?::[0-9]{0,5})?"
@@ -70,7 +74,9 @@ class SiteLimits:
     address_writes: int = 32
     """Concurrent requests that change something; some wait for a bot's trial."""
     address_requests: int = 400
-    """Requests from one address within ten seconds, without static files."""
+    """Requests from one address within ten seconds, without static files and those of bots that play over HTTP."""
+    address_play_requests: int = 4_000
+    """Requests of such bots from one address within ten seconds."""
 
 
 class Connections:
@@ -240,6 +246,8 @@ class Visitors:
         self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
         """Concurrent requests by address and kind of request, while there are any."""
         self._running_requests: Counter[tuple[str, str]] = Counter()
+        self._play_paces: dict[str, Pace] = {}
+        """The pace of requests of bots by address."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
@@ -255,6 +263,10 @@ class Visitors:
             return
         address = address_of(scope)
         path = scope["path"]
+        if path.startswith(_PLAY_SESSIONS):
+            within_limit = self._takes_play_request(address)
+            await (self._app if within_limit else _BUSY)(scope, receive, send)
+            return
         if not path.startswith(_STATIC_FILES):
             if self._recent_requests.count(address) >= self._limits.address_requests:
                 await _BUSY(scope, receive, send)
@@ -289,6 +301,17 @@ class Visitors:
             self._running_requests[key] -= 1
             if not self._running_requests[key]:
                 del self._running_requests[key], self._places[key]
+
+    def _takes_play_request(self, address: str) -> bool:
+        """Return whether a bot at this address can make a request now, and count it if so."""
+        if len(self._play_paces) >= _MOST_ADDRESSES and address not in self._play_paces:
+            self._play_paces.pop(next(iter(self._play_paces)))
+        most = self._limits.address_play_requests
+        pace = self._play_paces.setdefault(address, Pace(most / _RATE_SECONDS, most, time.monotonic))
+        if pace.take() <= 0:
+            return True
+        pace.refund()
+        return False
 
     def _limit_of(self, method: str, path: str) -> tuple[str, int]:
         """Return the kind of a request, and the limit on concurrent requests of this kind from an address."""
