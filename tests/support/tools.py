@@ -47,6 +47,20 @@ def cargo() -> str:
     pytest.skip(f"{NOT_TRIED}the examples in Rust; no cargo here")
 
 
+def program_of(language: str, *names: str) -> str:
+    """The path of a program that runs or compiles a language: the first of these names that this machine has.
+
+    Without any, the test is skipped, or fails if `NOUGHTS_REQUIRE` contains the language.
+    """
+    own_programs = str(Path(sys.executable).parent)
+    for name in names:
+        if program := shutil.which(name, path=f"{own_programs}{os.pathsep}{os.environ.get('PATH', '')}"):
+            return program
+    if language in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
+        pytest.fail(f"no {names[0]} here, and NOUGHTS_REQUIRE asks for {language}")
+    pytest.skip(f"{NOT_TRIED}the examples in {language}; no {names[0]} here")
+
+
 def browser_program() -> BrowserProgram:
     """The browser that the tests drive. Without a browser the test fails; `make test` fetches one first."""
     program = find_browser()

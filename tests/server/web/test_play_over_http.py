@@ -347,6 +347,21 @@ def test_large_bodies_are_refused(site: Site, server: ServerUnderTest) -> None:
     assert answer.status == 413
 
 
+def test_requests_for_another_protocol_get_an_error(site: Site, server: ServerUnderTest) -> None:
+    body = b'{"bot": "java"}'
+    with connection_to(site) as connection:
+        connection.sendall(
+            f"POST {PLAY} HTTP/1.1\r\nhost: here\r\nauthorization: Bearer {server.token('java')}\r\n"
+            f"connection: Upgrade\r\nupgrade: h2c\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        received = b""
+        while b"}}" not in received:
+            received += connection.recv(4096)
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert b"The header Upgrade asks for another protocol" in received
+
+
 def test_tokens_are_not_taken_where_others_could_read_them(server: ServerUnderTest) -> None:
     with site_of(server.address, host="0.0.0.0") as site:
         address = site.address.replace("0.0.0.0", "127.0.0.1")

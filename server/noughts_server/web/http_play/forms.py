@@ -93,6 +93,11 @@ async def _json(request: Request) -> Any:
         body += chunk
         if len(body) > _MOST_BODY_BYTES:
             raise Failure(413, f"This request has more than {_MOST_BODY_BYTES:,} bytes.", "Send fewer moves at once.")
+    if not body and "upgrade" in request.headers:
+        # The parser of HTTP/1.1 stops at such a header. Java's client sends it by default.
+        raise Failure(
+            400, "The header Upgrade asks for another protocol than HTTP/1.1.", "Send it without this header."
+        )
     try:
         return json.loads(body.decode())
     except (ValueError, RecursionError) as error:
