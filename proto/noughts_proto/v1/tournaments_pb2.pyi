@@ -756,6 +756,7 @@ class Standing(_message.Message):
     HEAD_TO_HEAD_FIELD_NUMBER: _builtins.int
     SONNEBORN_BERGER_FIELD_NUMBER: _builtins.int
     TIE_BREAK_FIELD_NUMBER: _builtins.int
+    BUCHHOLZ_FIELD_NUMBER: _builtins.int
     label: _builtins.str
     """The entry's label, unique in the tournament."""
     bot_version: _builtins.str
@@ -780,6 +781,10 @@ class Standing(_message.Message):
     """The sum over all opponents of the points against each times that one's points."""
     tie_break: Global___TieBreak.ValueType
     """What put the entry behind the one above it, with which it is tied."""
+    buchholz: _builtins.float
+    """In a Swiss or Danish tournament: the sum of the points of the opponents, once for each pairing. A bye counts as an
+    opponent with the same points. It breaks no ties. Unset in other formats and before the start.
+    """
     @_builtins.property
     def withdraw_time(self) -> _timestamp_pb2.Timestamp:
         """The time and the reason of its withdrawal from a tournament that had begun."""
@@ -802,15 +807,20 @@ class Standing(_message.Message):
         head_to_head: _builtins.float | None = ...,
         sonneborn_berger: _builtins.float = ...,
         tie_break: Global___TieBreak.ValueType = ...,
+        buchholz: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head", "_rating", b"_rating", "head_to_head", b"head_to_head", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_buchholz", b"_buchholz", "_head_to_head", b"_head_to_head", "_rating", b"_rating", "buchholz", b"buchholz", "head_to_head", b"head_to_head", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head", "_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "faults", b"faults", "head_to_head", b"head_to_head", "label", b"label", "losses", b"losses", "points", b"points", "rank", b"rank", "rating", b"rating", "sonneborn_berger", b"sonneborn_berger", "tie_break", b"tie_break", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_buchholz", b"_buchholz", "_head_to_head", b"_head_to_head", "_rating", b"_rating", "bot_version", b"bot_version", "buchholz", b"buchholz", "byes", b"byes", "draws", b"draws", "faults", b"faults", "head_to_head", b"head_to_head", "label", b"label", "losses", b"losses", "points", b"points", "rank", b"rank", "rating", b"rating", "sonneborn_berger", b"sonneborn_berger", "tie_break", b"tie_break", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__buchholz: _TypeAlias = _typing.Literal["buchholz"]  # noqa: Y015
+    _WhichOneofArgType__buchholz: _TypeAlias = _typing.Literal["_buchholz", b"_buchholz"]  # noqa: Y015
     _WhichOneofReturnType__head_to_head: _TypeAlias = _typing.Literal["head_to_head"]  # noqa: Y015
     _WhichOneofArgType__head_to_head: _TypeAlias = _typing.Literal["_head_to_head", b"_head_to_head"]  # noqa: Y015
     _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
     _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__buchholz) -> _WhichOneofReturnType__buchholz | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__head_to_head) -> _WhichOneofReturnType__head_to_head | None: ...
     @_typing.overload

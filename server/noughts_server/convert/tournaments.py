@@ -97,6 +97,7 @@ def standing_message(row: Standing) -> pb.Standing:
         head_to_head=row.head_to_head,
         sonneborn_berger=row.sonneborn_berger,
         tie_break=pb.TieBreak.Value(tie_break),
+        buchholz=row.buchholz,
     )
 
 

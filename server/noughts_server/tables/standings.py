@@ -8,6 +8,10 @@
   (C.07, the same for several games with one opponent.)
 - Wins: games won.
 
+FIDE recommends Buchholz, the sum of the points of the opponents, as a tie-break of Swiss tournaments (C.07). Here it is
+shown for information only: one order serves all formats, and Sonneborn-Berger also rewards points against strong
+opponents.
+
 Entries that are equal in everything share a rank, and are listed in the natural order of their labels. Each tie-break
 is computed once, over all entries with equal points; it is not computed again for those that remain tied. In a
 knockout, the number of matches won comes before the points.
@@ -89,6 +93,8 @@ class Standing:
     head_to_head: float | None = None
     sonneborn_berger: float = 0.0
     tie_break: TieBreak | None = None
+    buchholz: float | None = None
+    """The sum of the points of its opponents in a Swiss or Danish tournament; None in others. It breaks no ties."""
 
     @property
     def points(self) -> float:

@@ -15,6 +15,7 @@ from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.exports import export
 from noughts_server.store.games.standings import standings
 from noughts_server.store.tournaments import brackets
+from noughts_server.store.tournaments.brackets import listed_rounds
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.tournaments import get_tournament, pause_tournament
 from noughts_server.tables.standings import RankedEntry, Standing, compute_standings
@@ -73,3 +74,32 @@ async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: s
 
         stored_rows, expected_rows = await arena.store.read(read)
     assert list(map(rank_and_tie_breaks, stored_rows)) == list(map(rank_and_tie_breaks, expected_rows))
+
+
+@pytest.mark.parametrize("form", ["swiss", "danish", "round-robin"])
+async def test_buchholz_is_the_sum_of_the_points_of_all_opponents(tmp_path: Path, form: str) -> None:
+    async with open_arena(tmp_path / "test.db") as arena:
+        settings = {"bots": BOTS, "games_per_pair": 2, **SETTINGS.get(form, {})}
+        await arena.tournament(schedule=formats.format_named(form), **settings)
+        chance = Random(5)
+        tournament = await arena.store.read(partial(get_tournament, slug="cup"))
+        while tournament.state is TournamentState.RUNNING:
+            results = (Result.DRAW, Result.FIRST_WINS, Result.SECOND_WINS)
+            games = await arena.play(tournament)
+            await arena.commit([_with_result(game, chance.choice(results)) for game in games])
+            tournament = await arena.store.read(partial(get_tournament, slug="cup"))
+        table = await arena.store.read(lambda connection: standings(connection, tournament))
+        labels = {row.number: row.label for row in table}
+        rounds = await arena.store.read(lambda connection: list(listed_rounds(connection, tournament, labels)))
+        if form == "round-robin":
+            assert {row.buchholz for row in table} == {None}
+            return
+        assert len(rounds) == 3 * 4  # three pairings and a bye in each of three rounds
+        points = {row.label: row.points for row in table}
+        expected = dict.fromkeys(points, 0.0)
+        for pairing in rounds:
+            assert pairing.first is not None
+            expected[pairing.first] += points[pairing.second or pairing.first]
+            if pairing.second is not None:
+                expected[pairing.second] += points[pairing.first]
+        assert {row.label: row.buchholz for row in table} == expected

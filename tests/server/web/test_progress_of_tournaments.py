@@ -53,3 +53,22 @@ def test_page_of_a_swiss_counts_the_games_of_all_rounds(server: ServerUnderTest,
     assert '<span id="total">8</span> games' in site.get("/tournaments/counted").text
     eventually(lambda: 'data-expected="8"' in site.get("/").text)
     assert site.post("/tournaments/counted/cancel", form, cookie=cookie).status == 303
+
+
+@pytest.mark.processes
+def test_standings_of_a_swiss_show_buchholz_and_the_order_of_ties(server: ServerUnderTest, site: Site) -> None:
+    token = server.token("lea")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    assert site.post("/organise", {**form, "id": "tied", "schedule": "swiss"}, cookie=cookie).status == 303
+    bots = ["tied-1", "tied-2", "tied-3", "tied-4"]
+    with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "first-free"))):
+        for bot in bots:
+            assert site.post("/tournaments/tied/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post("/tournaments/tied/start", form, cookie=cookie).status == 303
+        eventually(lambda: site.get("/api/v1/tournaments/tied").document["state"] == "finished")
+    # `first-free` wins when it moves first, so all bots have the same points.
+    text = site.get("/tournaments/tied?tab=standings").text
+    assert ">Buchholz</abbr>" in text
+    assert ">SB</abbr>" in text
+    assert "Ties are broken by head-to-head score, Sonneborn-Berger and wins, in this order." in text
+    assert {row["buchholz"] for row in site.get("/api/v1/tournaments/tied").document["standings"]} == {4.0}

@@ -95,7 +95,8 @@ def _ranked(connection: Connection, tournament: Tournament, table: Sequence[Stan
         for row, sums_of_entry in ((row, sums.get(row.number, TieBreakSums())) for row in table)
     )
     ordered = rank_entries(ranked_entries, bracket=tournament.settings.schedule.places_by_bracket)
-    return [rows[entry.label].with_place(entry) for entry in ordered]
+    ranked_rows = (rows[entry.label].with_place(entry) for entry in ordered)
+    return [replace(row, buchholz=sums.get(row.number, TieBreakSums()).buchholz) for row in ranked_rows]
 
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:

@@ -26,6 +26,8 @@ _MOST_KEPT = 256
 class TieBreakSums(NamedTuple):
     head_to_head: float | None = None
     sonneborn_berger: float = 0.0
+    buchholz: float | None = None
+    """Only in formats with rounds for points; see `Standing`."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,46 @@ def _sums(connection: Connection, tournament: Tournament, points: Mapping[int, f
     weighted = connection.execute(_weighted(tournament, doubled))
     sonneborn_berger = {row.entry: int(row.quadrupled) / 4 for row in weighted}
     head_to_head = head_to_heads(points, met)
-    return {entry: TieBreakSums(head_to_head[entry], sonneborn_berger.get(entry, 0.0)) for entry in points}
+    buchholz = _buchholz(connection, tournament, doubled, points) if tournament.settings.schedule.by_points else {}
+    return {
+        entry: TieBreakSums(
+            head_to_head=head_to_head[entry],
+            sonneborn_berger=sonneborn_berger.get(entry, 0.0),
+            buchholz=buchholz.get(entry),
+        )
+        for entry in points
+    }
+
+
+def _buchholz(
+    connection: Connection, tournament: Tournament, doubled: CTE, points: Mapping[int, float]
+) -> dict[int, float]:
+    """Return the Buchholz score of each entry: a bye counts as an opponent with the entry's own points.
+
+    An opponent counts once for each pairing, and as a share of one while the pairing is played.
+    """
+    sums = dict.fromkeys(points, 0.0)
+    for row in connection.execute(_games_by_points(tournament, doubled)):
+        sums[row.entry] += int(row.weighted) / (2 * tournament.settings.games_per_pair)
+    had_byes = select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)
+    for entry, count in connection.execute(had_byes):
+        sums[entry] += count * points[entry]
+    return sums
+
+
+def _games_by_points(tournament: Tournament, doubled: CTE) -> Select[Any]:
+    """Select the sum over all games of each entry of twice the points of its opponent, for both colours apart."""
+    pair = pair_scores.c
+    opponent = doubled.alias("opponent")
+    weighted = func.sum((pair.wins + pair.draws + pair.losses) * opponent.c.doubled).label("weighted")
+    sides = [
+        select(entry.label("entry"), weighted)
+        .join(opponent, opponent.c.entry == other)
+        .where(pair.tournament_id == tournament.id)
+        .group_by(entry)
+        for entry, other in ((pair.first_entry, pair.second_entry), (pair.second_entry, pair.first_entry))
+    ]
+    return select(union_all(*sides).subquery())
 
 
 def _doubled_points(tournament: Tournament) -> CTE:
