@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0037"
+REVISION = "0038"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
