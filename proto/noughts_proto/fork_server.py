@@ -21,7 +21,9 @@ from noughts_proto.interpreter import environment, python
 
 _ANSWER_SECONDS = 60.0
 _END_SECONDS = 5.0
+"""Seconds in which a server ends after its socket was closed. Then it is killed."""
 _REPLACED_SECONDS = 1.0
+"""Seconds for which a server that is replaced can end. It continues if its processes still run."""
 _OF_INTERPRETER = ("PYTHON", "VIRTUAL_ENV", "LANG", "LC_", "LD_", "DYLD_")
 """The beginnings of variables that an interpreter reads when it starts, so that a forked process cannot change them."""
 
@@ -55,7 +57,7 @@ class ForkedProcess(asyncio.Protocol):
                 self._refuse(OSError(-number, os.strerror(-number)))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Handle the end of the server, if it has reported no end of the process: the process ended with it."""
+        """Handle the end of the server. A process whose end it has not reported ended with it."""
         if not self._started.done():
             self._refuse(ChildProcessError("the process that forks others has ended"))
         if not self._ended.done():
@@ -63,7 +65,7 @@ class ForkedProcess(asyncio.Protocol):
 
     def _refuse(self, error: OSError) -> None:
         self._started.set_exception(error)
-        self._started.exception()  # nobody may be waiting for it
+        self._started.exception()  # Otherwise asyncio reports an error that no caller awaits.
 
     async def started(self, seconds: float) -> None:
         """Wait until it runs, and set `pid`.
@@ -122,7 +124,7 @@ class ForkServer:
         """Start a process in the current folder with these arguments and environment variables.
 
         `stderr` is a file of this process. The server imports the module `needs` first, for this process and later
-        ones. Raises OSError as `ForkedProcess.started`.
+        ones. Raises OSError; see `ForkedProcess.started`.
         """
         loop = asyncio.get_running_loop()
         with ExitStack() as own_ends:

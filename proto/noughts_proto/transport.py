@@ -26,7 +26,9 @@ TICKET_VARIABLE = "NOUGHTS_TICKET"
 _PING_EVERY_MS = 10_000
 _PING_TIMEOUT_MS = 5_000
 _LARGEST_FRAME = 8 * 1024 * 1024
+"""Bytes of a message of the server."""
 _LARGEST_REQUEST = 2 * 1024 * 1024
+"""Bytes of a message of a client."""
 
 CLIENT_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.keepalive_time_ms", _PING_EVERY_MS),

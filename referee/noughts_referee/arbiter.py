@@ -48,6 +48,7 @@ MOST_COMPLAINTS = 100
 _WON = (won(0), won(1))
 
 _MOST_SHOWN = 5
+"""Cells of an invalid choice that an error message shows."""
 
 
 def _in_words(choice: Choice, opening: OpeningChoice) -> str:

@@ -18,10 +18,12 @@ GRACE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 5.0
 """Default interval between the heartbeats that a quiet remote bot must echo."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
+"""The largest limit of a time control: a week."""
 # Expected length of a game in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40
 _LONG_MOVE_US = MICROSECONDS
 _CLASSES = ((180, "bullet"), (480, "blitz"), (1500, "rapid"))
+"""Time classes with the estimated seconds of a side's game below which they end."""
 
 
 class TimeControlError(InvalidInput):
@@ -119,7 +121,8 @@ def late_moves(
         side = ply & 1
         limit = limits[side]
         if limit is not None and limit.timed:
-            late[side] += took > limit.limit_us(left[side])
+            if took > limit.limit_us(left[side]):
+                late[side] += 1
             left[side] = limit.after_move(left[side], took)
     return late[0], late[1]
 

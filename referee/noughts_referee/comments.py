@@ -18,6 +18,7 @@ CUT = " [cut]"
 MOST_PACKED_BYTES = 8 << 20
 """Bytes of packed comments that are enough for `unpack_comments`."""
 _MOST_UNPACKED_BYTES = 4 << 20
+"""Limit of the unpacked comments of a game, because a small packed text can be very long."""
 _COMMENT = re.compile(rb'[{,]"(\d+)":("(?:[^"\\]|\\.)*")')
 # The fastest compression, because games are packed on the event loop.
 _FAST = 1

@@ -51,6 +51,7 @@ MOST_GAMES = 65_536
 """Limits of concurrent games: two defaults for bots that declare none, and the maximum."""
 
 _HEARTBEATS_MISSED = 3
+"""Periods of heartbeats without a message after which a connection counts as lost."""
 # A frame costs the two processes as much as a hundred plies. Small frames therefore wait for more questions if other
 # frames, of the player or of its opponents, are sure to bring more questions.
 _SECOND_FRAME_QUESTIONS = 64
@@ -62,6 +63,7 @@ _FIRST_FRAME_SHARE = 8
 # The most moves in the starts of one frame: each takes two bytes, and a frame can have eight million bytes.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
+"""If an outbox has more starts, it is split into several frames by the moves of the games."""
 # Free answer rows per stream, because a bot can answer again after a wrong answer.
 _SPARE_ANSWERS = 1_000
 # A frame without a question is not urgent, so it waits this long for a question.

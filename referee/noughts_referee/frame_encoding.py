@@ -16,7 +16,9 @@ from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
 
 _LONGEST_REASON = 500
+"""Characters of a bot's reason that are kept."""
 _LONGEST_COMMENT = 65_536
+"""Characters of a bot's comment that are kept."""
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
 IndexedScore = tuple[int, float]

@@ -3,6 +3,7 @@
 from collections import deque
 
 _REMEMBERED = 8
+"""The number of round trips from which the shortest one counts."""
 
 
 class RoundTrips:

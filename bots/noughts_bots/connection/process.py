@@ -5,6 +5,7 @@ import resource
 from contextlib import suppress
 
 _MOST_FILES = 65_536
+"""The most open files that a program allows itself. Each connection needs one."""
 _FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
 """The least and greatest number of new objects after which the cycle collector runs."""
 

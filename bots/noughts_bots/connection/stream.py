@@ -28,6 +28,7 @@ from noughts_proto.v1 import play_pb2_grpc
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 """Seconds of the first wait before a reconnection, which doubles each time, and of the longest one."""
 _SHORT_SESSION_SECONDS = 0.2
+"""A session that ends sooner counts as a failed attempt, so that the next wait is longer."""
 _WRITTEN_TOO_LATE = "Internal error from Core"
 """The details of the status with which grpc.aio replaces the server's if the bot writes at the end of the stream."""
 # The bot reconnects after these statuses. Any other status is final.

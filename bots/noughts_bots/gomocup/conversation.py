@@ -63,8 +63,10 @@ class Terms:
         # Without a limit of a turn, the base time is the limit. Without both, `timeout_turn` is not sent: it has no
         # value for no limit (0 means as fast as possible).
         turn = self.time.move or self.time.bank
-        infos = {
-            **({"timeout_turn": max(1, milliseconds(turn))} if turn else {}),
+        infos: dict[str, int | str] = {}
+        if turn:
+            infos["timeout_turn"] = max(1, milliseconds(turn))
+        infos |= {
             "timeout_match": milliseconds(self.time.bank),
             "max_memory": options.memory_bytes,
             "game_type": 2,

@@ -16,6 +16,7 @@ _INFO_KEY = re.compile(r"[A-Za-z0-9_\-]{1,40}")
 _MEMORY = re.compile(r"(\d{1,9})(m|mib|mb|g|gib|gb)?", re.IGNORECASE)
 _MIB = 1024 * 1024
 _MOST_MEMORY_MIB = 1 << 20
+"""A terabyte: larger numbers are typing errors."""
 _LONGEST_PAUSE_US = 1_000_000
 
 
@@ -106,7 +107,10 @@ def _read_count(text: str) -> str:
 def read_size(text: str) -> int:
     """Return the bytes of a size in MiB, or in GiB with a `g`. Raises ValueError."""
     match = _MEMORY.fullmatch(text.strip())
-    mib = 0 if match is None else int(match[1]) * (1024 if (match[2] or "m").lower().startswith("g") else 1)
+    mib = 0
+    if match is not None:
+        is_gib = (match[2] or "").lower().startswith("g")
+        mib = int(match[1]) * (1024 if is_gib else 1)
     if not 0 < mib <= _MOST_MEMORY_MIB:
         raise ValueError(f"got {text!r}, expected a size such as 512 or 2g")
     return mib * _MIB

@@ -20,6 +20,7 @@ IN_A_ROW = 5
 """The only k of the protocol."""
 
 _LONGEST_POINT = 20
+"""Characters of a point. Longer texts are not converted to numbers, because that can take long."""
 _POINT = re.compile(r"\s*([-+]?\d+)\s*,\s*([-+]?\d+)\s*", re.ASCII)
 _FIRST_POINT = re.compile(r"\s*[-+]?\d+\s*,\s*[-+]?\d+(?!\w|\.\d)", re.ASCII)
 _PADDING = "\0\ufeff \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\xa0"

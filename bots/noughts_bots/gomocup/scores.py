@@ -14,8 +14,11 @@ from functools import cache
 WIN = 30_000
 """The score of a position that is won; less the number of plies to the win."""
 WIN_OF_UNKNOWN_LENGTH = 29_000
+"""The score of a win whose number of plies the engine does not report."""
 _LOGISTIC = 200
+"""The factor between the logarithm of the odds of a win and a score."""
 _LARGEST_CHANCE = 2_000
+"""The largest score of a chance to win. It is less than the score of any win."""
 
 _WORDS = r"ev|eval|evaluation|score|val|value|win\ ?rate|估值|分值|评分|得分|胜率"
 # Engines are untrusted: a possessive quantifier (`*+`) does not try to split spaces in all ways.

@@ -1,4 +1,4 @@
-"""What the messages of engines say about a search: depth, nodes, time and the principal variation. Pure.
+"""Read the messages of engines about a search: depth, nodes, time and the principal variation. Pure functions.
 
 Engines print `Depth 17-36 | Eval -175 | Node 550K | Time 470ms` and then `Bestline H7 I9`, `depth 17-36 ev -175 n 550K
 n/ms 1171 tm 470 pv H7 I9`, `dep 9-14 ev -126 nd 794k tm 396`, or the same words in Chinese. `scores` reads the score.
@@ -59,9 +59,9 @@ _NUMBER_POINTS = [
 
 
 class ThoughtReader:
-    """Reads the messages of one engine. The protocol does not say how points are written, so it learns that.
+    """Reads the messages of one engine. The protocol does not define the spelling of points, so it learns the spelling.
 
-    The principal variation begins with the move that the engine played: spellings by which it does not are wrong.
+    The principal variation begins with the move that the engine played. A spelling that contradicts this is wrong.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ThoughtReader:
         """The spellings that fit all lines so far, the most usual first."""
 
     def read(self, lines: Sequence[str], cell: int, columns: int, rows: int) -> Thought | None:
-        """Return what the last lines before the move `cell` say; None if they say nothing.
+        """Return the report in the last lines before the move `cell`; None if they have none.
 
         Each value comes from the last line that has it.
         """

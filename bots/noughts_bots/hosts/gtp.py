@@ -28,6 +28,7 @@ from noughts_referee.rules.thoughts import LONGEST_PV
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
 _LONGEST_LINE = 64 * 1024
+"""Bytes of a line that are read at once. The rest of a longer line is read and ignored."""
 _LONGEST_ROW = 10
 """Digits of a row. Python refuses to read thousands of them."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -209,8 +210,10 @@ def move_of(cell: int, info: str, variant: Variant) -> Move:
             continue
         points = [_point(word, variant) for word in line.split()[:LONGEST_PV]]
         visits, chance = values.get("visits", ""), values.get("winrate", "")
-        is_known = bool(_DECIMAL.fullmatch(chance))
-        score = score_of_chance(float(chance) / (10_000 if chance.isdecimal() else 1)) if is_known else None
+        score = None
+        if _DECIMAL.fullmatch(chance):
+            # Some engines report a share of 1, others hundredths of a percent.
+            score = score_of_chance(float(chance) / (10_000 if chance.isdecimal() else 1))
         return Move(
             cell,
             score,

@@ -21,6 +21,7 @@ from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _LONGEST_LINE = 4_096
+"""Bytes of a line, which has one cell."""
 _READ_BYTES = 1 << 16
 _LONGEST_EXCERPT = 80
 _STOP_SECONDS = 1.0

@@ -23,11 +23,13 @@ LARGEST_MODULE = 8 << 20
 MEMORY = 128 << 20
 """Maximum memory of a module in bytes."""
 TABLE_ELEMENTS = 100_000
+"""Limit of the functions in a module's tables."""
 STACK = 1 << 20
 """Bytes of the call stack. Local variables in the module's own memory do not count."""
 START_FUEL = 5_000_000_000
 """Fuel before the first move, and to prepare a variant: roughly one unit for each instruction."""
 PAGE = 1 << 16
+"""Bytes of a page of WebAssembly memory."""
 PREVIEW = "wasi_snapshot_preview1"
 
 _LONGEST_TEXT = 4_096

@@ -28,7 +28,7 @@ FUEL_PER_MICROSECOND = 1_000_000
 UNTIMED_FUEL = 20_000_000_000
 """Fuel for a move without a time limit: enough for at least about ten seconds."""
 
-_API = struct.Struct("<7I")  # size, version, play, create, destroy, name, variants
+_API = struct.Struct("<7I")  # `noughts_bot_api`
 _VARIANT = struct.Struct("<19I")  # `noughts_variant`
 _TURN = struct.Struct("<4IQqqI4x")  # `noughts_turn`
 _WORD = 4
@@ -61,8 +61,20 @@ def fuel_of(position: Position) -> int:
     return position.limit_us * FUEL_PER_MICROSECOND if position.own_clock_us else UNTIMED_FUEL
 
 
+class _Api(NamedTuple):
+    """The module's table `noughts_bot_api`: numbers, and addresses of functions and texts. Missing entries are 0."""
+
+    size: int
+    version: int
+    play: int
+    create: int
+    destroy: int
+    name: int
+    variants: int
+
+
 class _Prepared(NamedTuple):
-    """A variant as the module has prepared it."""
+    """A variant that the module has prepared."""
 
     address: int
     """Address of the rules in the module's memory."""
@@ -80,9 +92,9 @@ class WasmBot(Bot):
         self._options = written_options({key: value for key, value in options.items() if key != _FUEL})
         self._prepared: dict[Variant, _Prepared] = {}
         self._begin()
-        self.name = self._instance.text(self._api[5])
+        self.name = self._instance.text(self._api.name)
         """The module's own name; can be empty."""
-        self.variants = tuple(self._instance.text(self._api[6]).split())
+        self.variants = tuple(self._instance.text(self._api.variants).split())
 
     def _begin(self) -> None:
         """Start the module. Raises BotSpecError."""
@@ -98,8 +110,8 @@ class WasmBot(Bot):
             self._moves_size = 0
         except Trapped as error:
             raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
-        play, create = self._api[2:4]
-        self._play = instance.function(play)
+        self._play = instance.function(self._api.play)
+        create = self._api.create
         self._create: Callable[..., int] | None = instance.function(create) if create else None
 
     def choose(self, position: Position) -> int:
@@ -193,12 +205,11 @@ def _c_text(text: bytes) -> bytes:
     return text.ljust(words * _WORD, b"\0")
 
 
-def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
-    """Return the module's table. Missing entries are 0."""
+def _read_api(instance: "Instance", subject: str) -> _Api:
     entry = instance.entry
     start = struct.unpack("<II", instance.read(entry, 2 * _WORD)) if entry else None
     size = table_size(start, 3 * _WORD, subject)
-    return _API.unpack(instance.read(entry, min(size, _API.size)).ljust(_API.size, b"\0"))
+    return _Api(*_API.unpack(instance.read(entry, min(size, _API.size)).ljust(_API.size, b"\0")))
 
 
 def _read_fuel(options: Mapping[str, str], subject: str) -> int:

@@ -29,6 +29,7 @@ _SHORTEST_WAIT = 0.01
 _LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
 """Limits of the bytes of an answer and of an error that are read."""
 _MOST_DOUBLINGS = 20
+"""Keeps the factor of the wait a number of usual size. The wait has a lower limit of its own."""
 _LONGEST_REASON = 300
 _SHORTEST_SECRET = 5
 """The length from which a key is replaced in answers. A shorter key could be part of a move."""

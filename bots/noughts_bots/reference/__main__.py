@@ -23,6 +23,7 @@ from noughts_proto.forking import serve
 _LAST_ENDS_SECONDS = 1.0
 """Seconds after SIGTERM in which the ends of games can still arrive."""
 _CHECK_SECONDS = 0.01
+"""Seconds between two checks."""
 
 
 def main(arguments: list[str]) -> int:

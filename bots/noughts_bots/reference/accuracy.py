@@ -18,6 +18,7 @@ REMEMBERED = 1 << 17
 EFFORT_OF_GAME = 200_000
 """The usual effort for a game; see `Effort`."""
 _MOST_JUDGES = 8
+"""Limit of the judges in memory, one for each variant."""
 
 
 class Accuracy(NamedTuple):

@@ -22,6 +22,7 @@ _MOST_REMEMBERED = 1 << 20
 _COMPILED_BITS = 63
 """The bits of the largest board of the compiled search: one for each cell and one above each column."""
 _COMPILED_COLUMNS = 16
+"""The compiled search has space for this many columns."""
 
 
 class Verdict(NamedTuple):

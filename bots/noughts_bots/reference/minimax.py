@@ -11,6 +11,7 @@ from noughts_referee.rules import Position, Variant, members
 
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
+"""Cells of the largest board that it searches to the end."""
 _LARGEST_FASTER = 10
 """The largest board with `faster`: a win with the last of ten stones scores 10 - 9, more than a draw."""
 _MOST_CACHED = 1 << 20

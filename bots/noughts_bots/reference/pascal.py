@@ -29,8 +29,8 @@ _FREE = 1
 class Pascal(CachingBot):
     """Rates every free cell by the effect of playing it, then chooses at random.
 
-    Source: article 000, the first `Rayting` with `SelectCell`. Ratings are not cut, although they would not fit into
-    the article's byte.
+    Source: article 000, the first `Rayting` with `SelectCell`. Unlike in the article, ratings have no upper
+    limit; there they are bytes.
 
     Args:
         level: 0 takes a cell with a probability proportional to its rating, 1 one of the highest rated.
@@ -45,12 +45,13 @@ class Pascal(CachingBot):
         self.level = level
 
     def work_out(self, position: Position) -> Evaluation:
-        ratings = rate(
-            [
-                _OWN if position.own >> cell & 1 else _OPPONENT if position.opponent >> cell & 1 else _EMPTY
-                for cell in range(9)
-            ]
-        )
+        board = [_EMPTY] * 9
+        for cell in range(9):
+            if position.own >> cell & 1:
+                board[cell] = _OWN
+            elif position.opponent >> cell & 1:
+                board[cell] = _OPPONENT
+        ratings = rate(board)
         scores = {cell: ratings[cell] for cell in position.free}
         if self.level == 0:
             return Evaluation(tuple(scores), tuple(scores.values()), scores)
@@ -78,7 +79,7 @@ class _CellRater:
         """Earlier lines without a stone (`s00`)."""
         self._threatened: list[int] = []
         """Earlier lines with one stone of the opponent (`s11`)."""
-        self._held: list[int] = []
+        self._owned: list[int] = []
         """Earlier lines with one own stone (`s44`)."""
 
     def rate(self, sums: list[int]) -> None:
@@ -86,24 +87,24 @@ class _CellRater:
         for line in _LINES_THROUGH[self._cell]:
             total = sums[line]
             if total == _NO_STONE:
-                self._meet_empty(line)
+                self._rate_empty(line)
             elif total == _ONE_OPPONENT:
-                self._meet_threatened(line)
+                self._rate_threatened(line)
             elif total == _TWO_OPPONENTS:
                 self._ratings[self._cell] += _PREVENT_WIN
             elif total == _ONE_OWN:
-                self._meet_held(line)
+                self._rate_owned(line)
             elif total == _TWO_OWN:
                 self._ratings[self._cell] += _WIN
 
-    def _meet_empty(self, line: int) -> None:
+    def _rate_empty(self, line: int) -> None:
         self._empty.append(line)
-        for _ in self._held:
+        for _ in self._owned:
             self._add_to_others(line, _PREPARE_FORK)
         for threatened in self._threatened:
             self._prevent_preparation(here=line, there=threatened)
 
-    def _meet_threatened(self, line: int) -> None:
+    def _rate_threatened(self, line: int) -> None:
         self._threatened.append(line)
         if len(self._threatened) > 1:
             self._ratings[self._cell] += _PREVENT_FORK
@@ -113,9 +114,9 @@ class _CellRater:
         for empty in self._empty:
             self._prevent_preparation(here=line, there=empty)
 
-    def _meet_held(self, line: int) -> None:
-        self._held.append(line)
-        if len(self._held) > 1:
+    def _rate_owned(self, line: int) -> None:
+        self._owned.append(line)
+        if len(self._owned) > 1:
             self._ratings[self._cell] += _FORK
         for empty in self._empty:
             self._add_to_others(empty, _PREPARE_FORK)

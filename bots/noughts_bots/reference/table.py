@@ -12,12 +12,12 @@ from noughts_referee.rules import Position, Variant
 
 
 class Table(CachingBot):
-    """Looks up the position and chooses by the ratings of its cells. For a missing position all cells rate alike.
+    """Looks up the position and chooses by the ratings of its cells. Missing positions have equal ratings.
 
     Source: article 000, last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
 
     Args:
-        file: the table, as `docs/reference/tables.md` describes it; read now. A relative path starts
+        file: the table, in the form of `docs/reference/tables.md`. It is read once, here. A relative path starts
             from the working directory.
         level: 0 takes a cell with a probability proportional to its rating, 1 one of the highest rated. Default: the
             level in the file.

@@ -129,10 +129,15 @@ class ArrayBot(Bot):
     def choose_batch(self, positions: Sequence[Position]) -> list[Answer]:
         """Answer positions, each as a new game, for callers without arrays, such as `noughts bot ask`."""
         cells, scores = read_cells(self.choose_arrays(batch_of(positions)), len(positions))
-        return [
-            Resign() if cell == RESIGN else Move(cell, scores[row]) if row in scores else cell
-            for row, cell in enumerate(cells.tolist())
-        ]
+        answers: list[Answer] = []
+        for row, cell in enumerate(cells.tolist()):
+            if cell == RESIGN:
+                answers.append(Resign())
+            elif row in scores:
+                answers.append(Move(cell, scores[row]))
+            else:
+                answers.append(cell)
+        return answers
 
 
 def read_cells(answer: Any, count: int) -> tuple[npt.NDArray[np.int64], dict[int, float]]:

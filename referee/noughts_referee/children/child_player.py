@@ -23,6 +23,7 @@ MOST_STARTS = 3
 _HANG = "hung: it had nothing to answer, but did not acknowledge a frame (done_through) or echo a heartbeat"
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
 _LOOKS = 4
+"""Checks within a limit of silence, and checks in a row before the priority of a child changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,10 @@ from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
 LARGEST_PACKET = 128 * 1024
 """Bytes of a request."""
 PIPES = 3
+"""The number of descriptors that come with an order."""
 
 _CANNOT_RUN = 126
+"""The exit code of a child that could not run its program, as in shells."""
 _CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 

@@ -9,17 +9,20 @@ from noughts_referee.clock import MICROSECONDS
 from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
-"""Frames that a child can send between two of ours: more than one for each answer that it can owe."""
+"""Frames that a child can send between two of ours: more than one for each open question."""
 MOST_EMPTY = 1_000
 """Frames without moves that a child can send between two of ours."""
 
 _BURST_BYTES = 4 << 20
+"""The largest allowance: bytes that a child can send at once, in addition to its answers."""
 _BYTES_A_SECOND = 2_000_000
+"""Bytes by which the allowance grows each second."""
 _FREE_BYTES = 8 * 1024
-"""Bytes that each answer can have without counting, and that return with each of our frames."""
+"""Bytes of each answer that do not count, and bytes by which each of our frames restores the allowance."""
 _BYTES_OF_A_FRAME = 1_000
 """Bytes that each frame counts in addition to its size."""
 _SHOWN_BYTES = 200
+"""Bytes of an invalid message that a report shows."""
 
 
 class ChildFrames(ABC):

@@ -6,7 +6,9 @@ from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 
 _LONGEST_WHY = 200
+"""Characters of an error in a report."""
 _LONGEST_SHOWN = 60
+"""Bytes of an invalid message that a report shows."""
 
 
 class NoFrame(Exception):

@@ -66,7 +66,12 @@ def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
     net = _CONNECT | _BIND if known >= LOCKS_TCP else 0
     scoped = _ABSTRACT_SOCKETS | _SIGNALS if known >= LOCKS_SIGNALS else 0
     attributes = struct.pack("=QQQ", handled, net, scoped)
-    size = 24 if known >= LOCKS_SIGNALS else 16 if known >= LOCKS_TCP else 8
+    # Older kernels know only the first one or two of the three attributes.
+    size = 8
+    if known >= LOCKS_SIGNALS:
+        size = 24
+    elif known >= LOCKS_TCP:
+        size = 16
     ruleset = call(_CREATE_RULESET, attributes, size, 0)
     try:
         for path, allowed in rules:

@@ -21,6 +21,7 @@ from noughts_referee.children.stamped_pipes import stamped_pipe
 
 _ZYGOTE = "noughts_referee.children.zygote"
 _STARTS_AT_ONCE = 16
+"""Limit of the processes that start at the same time."""
 _Ending = asyncio.Future[tuple[int, str, float]]
 """Gets the exit code of a child, why it was ended, and its processor time."""
 
@@ -40,7 +41,7 @@ class LockedChild(Started):
     def give_way(self, gives: bool) -> None:
         """Give it a lower priority than other processes, or the usual one again."""
         if not self._ended.done():
-            self._zygote.tell({"number": self._number, "gives_way": gives})
+            self._zygote.send({"number": self._number, "gives_way": gives})
 
     def kill(self, signal: int) -> None:
         """Send a signal to its process group, unless it has ended."""
@@ -176,7 +177,7 @@ class _Zygote:
                 if number in self._pids:
                     _kill_group(self._pids[number], signal_number)
 
-    def tell(self, request: dict[str, Any]) -> None:
+    def send(self, request: dict[str, Any]) -> None:
         """Send a request that can be lost, if the zygote is gone or busy."""
         with suppress(OSError):
             self._socket.send(json.dumps(request).encode())

@@ -20,6 +20,7 @@ KEPT_BYTES = 64 * 1024
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
+"""Frames that are read without a pause for other players."""
 _PAUSE_SECONDS = 0.02
 """Pause between two reads of stderr, so that a child that prints without end does not block the event loop."""
 

@@ -22,6 +22,7 @@ from noughts_referee.children.landlock import KEEP, READ, RUN, USE
 
 _MIB = 1024 * 1024
 _GRACE_SECONDS = 5
+"""Seconds of processor time between the signal SIGXCPU and the end of a child."""
 _SIGNALS = 1024
 """Waiting signals and timers of its user: Linux has one number for all processes of a user."""
 _RESERVED_BYTES = 4096 * _MIB
@@ -273,8 +274,11 @@ def gaps() -> tuple[str, ...]:
     """Return descriptions of what cannot be restricted here; empty if everything can."""
     if not kernel.is_linux():
         return ("this is not Linux: child players run without a lock",)
-    own = os.getuid() != 0
-    children: Children = "this user" if own else "root" if free_user(()) is None else "others"
+    children: Children = "others"
+    if os.getuid() != 0:
+        children = "this user"
+    elif free_user(()) is None:
+        children = "root"
     return tuple(missing(landlock.version(), has_seccomp=seccomp.available(), children=children))
 
 

@@ -10,6 +10,7 @@ import sys
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _CANNOT_RUN = 127
+"""The exit code if the program cannot run, as in shells."""
 
 
 def main(arguments: list[str]) -> int:

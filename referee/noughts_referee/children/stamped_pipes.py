@@ -16,6 +16,7 @@ from noughts_referee.monotonic import Now
 
 _FOLDERS = ("/dev/shm",)  # noqa: S108  # in memory: a file system on a disk would note each time on the disk
 _USUAL_BYTES = 1 << 16
+"""The usual size of a pipe, if the system does not report it."""
 TICK_US = 4_000
 """The kernel's clock for files advances in steps, mostly of 4 ms, so the time of a write can be too early by a step."""
 

@@ -14,13 +14,14 @@ Made = TypeVar("Made")
 
 REFUSALS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT})
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+"""Seconds before the first and before later attempts. The wait doubles up to the second number."""
 
 
 class StartRetry:
-    """Retries refused starts. `tell` gets a message when the machine begins and stops refusing."""
+    """Retries refused starts. `on_note` gets a message when the machine begins and stops refusing."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, on_note: Callable[[str], None]) -> None:
+        self._on_note = on_note
         self._waiting = 0
 
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
@@ -39,14 +40,14 @@ class StartRetry:
                         self._waiting += 1
                         if self._waiting == 1:
                             refusal = f"this machine cannot start more processes now: {error}"
-                            self._tell(f"{refusal}; games wait, and Noughts tries again")
+                            self._on_note(f"{refusal}; games wait, and Noughts tries again")
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_WAIT)
         finally:
             if is_waiting:
                 self._waiting -= 1
                 if not self._waiting:
-                    self._tell("this machine starts processes again")
+                    self._on_note("this machine starts processes again")
 
 
 class RetryingLauncher:

@@ -19,6 +19,7 @@ from noughts_referee.children.sandbox import Limits
 from noughts_referee.children.scratch_disks import disk_usage
 
 LOOK_SECONDS = 0.25
+"""Seconds between two checks of the children."""
 _SLOW_LOOK_SECONDS = 1.0
 """Memory and folders change more slowly and take longer to check."""
 _PATIENCE = 2
@@ -26,10 +27,12 @@ _PATIENCE = 2
 _WEIGHT_OF_A_STEP = 1.25
 """The factor by which one nice value more reduces a thread's share of processor time."""
 _MOST_NICE = 19
+"""The lowest priority of a process on Linux."""
 _NICE_AT_REST = 15
 """The nice value of a child that computes while it has nothing to do: a thirtieth of the weight of others."""
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
+"""Bytes of the blocks in which `stat` counts."""
 _SHARED_MEMORY = (b"/dev/zero ", b"/SYSV", b"/memfd:")
 """Names in /proc of memory that processes share and that is on no disk."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -93,7 +96,9 @@ class Watch:
         """Set the nice value of all threads of a child, at least `least`, if several checks call for a change."""
         running = sum(map(running_threads, processes))
         niceness = max(nice_for(running, share), least)
-        change = (niceness > threads.nice) - (niceness < threads.nice)
+        change = 0
+        if niceness != threads.nice:
+            change = 1 if niceness > threads.nice else -1
         threads.looks = threads.looks + 1 if change == threads.change else 1
         threads.change = change
         if change and threads.looks >= _PATIENCE:
@@ -159,7 +164,9 @@ def running_threads(pid: int) -> int:
         for thread in threads:
             with suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:
                 # The program name is in parentheses and can contain anything.
-                running += stat.read().rpartition(b") ")[2][:1] == b"R"
+                _, _, after_name = stat.read().rpartition(b") ")
+                if after_name.startswith(b"R"):
+                    running += 1
     return running
 
 

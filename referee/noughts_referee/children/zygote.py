@@ -32,6 +32,7 @@ from noughts_referee.children.watch import LOOK_SECONDS, Watch
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
+"""Seconds between two counts of the user's tasks."""
 _OTHER_TASKS = 256
 """Tasks that other programs of our user can start after the count."""
 _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
@@ -121,15 +122,15 @@ class Zygote:
         try:
             pid = self._start(request, pipes)
         except (OSError, ValueError) as error:
-            self._tell({"number": request["number"], "error": str(error), "errno": getattr(error, "errno", None)})
+            self._report({"number": request["number"], "error": str(error), "errno": getattr(error, "errno", None)})
         else:
-            self._tell({"number": request["number"], "pid": pid})
+            self._report({"number": request["number"], "pid": pid})
         finally:
             for pipe in pipes:
                 os.close(pipe)
         return True
 
-    def _tell(self, report: dict[str, Any]) -> None:
+    def _report(self, report: dict[str, Any]) -> None:
         with suppress(BrokenPipeError, ConnectionResetError):  # reading the socket reports its end
             self._requests.send(json.dumps(report).encode())
 
@@ -199,7 +200,7 @@ class Zygote:
         for child, report, since in self._ended:
             if has_no_orphans or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
                 self._remove(child.scratch)
-                self._tell({"number": child.number, "ended_for": child.ended_for, **report})
+                self._report({"number": child.number, "ended_for": child.ended_for, **report})
             else:
                 waiting.append((child, report, since))
         self._ended = waiting

@@ -25,6 +25,7 @@ _LARGEST_SCORE = 1_000_000_000
 _SCORE = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,6})?")
 _DRAW = Outcome(Result.DRAW, Termination.ADJUDICATED)
 _NEVER = 1 << 62
+"""A ply that no game reaches."""
 
 Scores = Mapping[int, float]
 """The movers' scores by ply, from the movers' points of view. Plies without a score are missing."""

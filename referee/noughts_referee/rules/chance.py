@@ -19,7 +19,9 @@ _GAMMA = 0x9E3779B97F4A7C15
 _PLY_STEP = 0xD1342543DE82EF95
 _OLD_SIDE_STEP = 0xA0761D6478BD642F
 _FEW_ROWS = 16
+"""For fewer rows, plain Python is faster than numpy."""
 _KEPT = 512
+"""Results that are cached."""
 _ONE_NUMBER, _TWO_NUMBERS = Struct("<Q").pack, Struct("<2Q").pack
 _EIGHT_NUMBERS, _SIXTEEN_NUMBERS = Struct("<8Q").unpack, Struct("<16Q").unpack
 

@@ -17,6 +17,7 @@ _AGREEMENTS = ("swap", "swap2")
 OPENING_RULES = (*_DISTANCES, *_AGREEMENTS)
 _FIVE = 5
 _LEAST_EDGE = 9
+"""The shortest edge of a board on which players can agree on an opening."""
 SUITABLE = f"five or more in a row on a flat board of at least {_LEAST_EDGE}x{_LEAST_EDGE}"
 """The variants that opening rules apply to, in words."""
 

@@ -23,6 +23,7 @@ FORBIDDEN = (
 )
 
 _REACH = 5
+"""The largest distance of a stone from a cell that can make the cell forbidden: an overline has six stones."""
 _WIDTH = 2 * _REACH + 1
 
 # The threats that a stone makes in a line, as digits of one number, so that its four lines can be added.

@@ -16,9 +16,11 @@ LONGEST_PV = 32
 """Moves of a principal variation."""
 _HEAD = struct.Struct("<HHQIB")
 _MOST_UNPACKED_BYTES = 1 << 20
+"""Limit of the unpacked reports of a game, because a small packed text can be very long."""
 # The fastest compression, because games are packed on the event loop.
 _FAST = 1
 _OBJECT_BYTES, _CELL_BYTES = 250, 40
+"""Upper estimates of the memory for a report and for each cell of its line."""
 
 
 class Thought(NamedTuple):

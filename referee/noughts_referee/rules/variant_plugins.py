@@ -18,6 +18,7 @@ GROUP = "noughts.variants"
 # A longer name would not fit into the columns that hold it.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _MOST_CELLS = 900
+"""The cells of the largest board of the project's own variants: 30x30."""
 
 
 @cache

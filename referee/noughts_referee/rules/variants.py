@@ -16,6 +16,7 @@ _MNK = "mnk"
 _CELLS = "cells<="
 _MNK_FORM = "mnk:M,N,K"
 _LARGEST_EDGE = 30
+"""The longest edge of a board. The largest board has 900 cells."""
 
 # Columns, rows and number in a row of the m,n,k games with their own names.
 _NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}

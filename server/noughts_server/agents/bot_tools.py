@@ -33,6 +33,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 120.0
+"""Seconds after which a tool that runs a bot is cancelled."""
 _WRITE_ENTRY = "Write `class Mine(Bot)`, or pass the name of the class as `entry`"
 
 Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]

@@ -20,6 +20,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
 _IDLE_SECONDS = 600.0
+"""Seconds without a call after which an agent's player is removed."""
 _MOST_PLAYERS = 4
 """Players of one token that can be connected at a time."""
 

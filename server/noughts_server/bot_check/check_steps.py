@@ -30,12 +30,17 @@ from noughts_server.bot_check.trial import FAMILY, NotForThisBot, StepFailed, Tr
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _Run = Callable[[Trial, ChildSession], Awaitable[None]]
 _PLIES_OF_A_VARIANT = 6
+"""A few plies show whether a bot plays a variant."""
 _MANY_GAMES = 64
+"""Concurrent games of a step; fewer for a slow bot."""
 _SHARE_OF_TIME = 0.3
 """The share of the longest wait in which many concurrent games should be answered."""
 _HALTED_SECONDS = 0.3
+"""Seconds for which the process is halted, to see whether the answer still arrives."""
 _QUIET_SECONDS = 0.25
+"""Seconds in which a bot that was not asked must send no move."""
 _SHORT_CLOCK_US = 300_000
+"""The limit of a move in the step with a short time limit."""
 _RESIGNED = lost(1, Termination.RESIGNED)
 _VARIANTS = ("tictactoe", "connect4", FAMILY, "tictactoe3d", "qubic", "gomoku", "gomoku:exact", "renju", "caro")
 _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
@@ -54,7 +59,7 @@ class StepResult:
     """The result of the step, or the reason why it was skipped."""
     advice: str = ""
     """Advice after a failure."""
-    said: str = field(default="", repr=False)
+    output: str = field(default="", repr=False)
     """The bot's output, if it has ended."""
 
     def document(self) -> dict[str, Any]:
@@ -90,11 +95,11 @@ async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) ->
     results: list[StepResult] = []
     try:
         for number, step in enumerate(_STEPS):
-            plan.tell(number, len(_STEPS), f"step {number + 1} of {len(_STEPS)}: {step.name}")
+            plan.on_progress(number, len(_STEPS), f"step {number + 1} of {len(_STEPS)}: {step.name}")
             began = time.perf_counter()
             outcome = "passed"
             detail = ""
-            said = ""
+            output = ""
             try:
                 session = await trial.session()
                 if step.in_frames and session.is_engine:
@@ -109,7 +114,7 @@ async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) ->
             except BotError as error:
                 outcome, detail = "failed", f"got {error.got}, expected {error.expected}"
             if outcome == "failed":
-                said = await trial.leave()
+                output = await trial.leave()
             advice = step.advice if outcome == "failed" else ""
             results.append(
                 StepResult(
@@ -118,7 +123,7 @@ async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) ->
                     seconds=time.perf_counter() - began,
                     detail=detail,
                     advice=advice,
-                    said=said,
+                    output=output,
                 )
             )
             if outcome == "failed" and step is _STEPS[0]:
@@ -373,7 +378,7 @@ async def _resumes(trial: Trial, session: ChildSession) -> None:
     game = session.begin(trial.variant, 0, side_seed(41, 0), [])
     await moved(session, game, position)
     position.play(position.rng().choice(position.free))
-    session = await trial.anew()
+    session = await trial.restarted()
     if position.outcome() is None:
         game = session.begin(trial.variant, 0, side_seed(41, 0), position.moves)
         await moved(session, game, position)
@@ -391,7 +396,7 @@ async def _side_by_side(trial: Trial, session: ChildSession) -> None:
 async def _killed_in_a_game(trial: Trial, session: ChildSession) -> None:
     session.begin(trial.variant, 0, 1, [])
     await session.prepared()
-    await play(await trial.anew(), trial.variant, 0, plies=2)
+    await play(await trial.restarted(), trial.variant, 0, plies=2)
 
 
 @_step("exits when its input is closed", "exit at the end of standard input, with exit code 0")

@@ -46,7 +46,7 @@ class ChildSession:
         """The variants in its hello; empty means all."""
         self.declines_challenges = False
         """Whether its hello declines games with the bots of other owners."""
-        self.said = ""
+        self.output = ""
         """The last 64 KB of its stderr, after its end."""
         self._spec = spec
         self._subject = f"bot {str(spec)!r}"
@@ -246,13 +246,13 @@ class ChildSession:
         if self._pending_read is not None:
             self._pending_read.cancel()
         death = await self._child.stop(reason)
-        self.said = death.stderr
+        self.output = death.stderr
         return death
 
     async def _gone(self, expected: str, reason: str = "") -> BotError:
         death = await self.close(reason)
         if self._frames == 0 and (refusal := death.refusal(child_kind(self._spec.kind))):
-            self.said = death.stderr.rstrip().removesuffix(refusal)
+            self.output = death.stderr.rstrip().removesuffix(refusal)
             return BotRefusal(refusal)
         return self.fault(f"a process that {death.reason}", expected)
 

@@ -17,6 +17,7 @@ from noughts_server.bot_check.child_session import ChildSession, child_session, 
 from noughts_server.bot_check.rule_probe import probe_rules
 
 _FEW_CELLS = 9
+"""Free cells that a report of an illegal move shows."""
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class ConformanceReport:
     """A line for each fault."""
     lost_by: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Games lost through its own fault: for each kind their number, and what it did in the first."""
-    said: str = ""
+    output: str = ""
     """The last 64 KB of its output."""
     manners: dict[str, None] = field(default_factory=dict)
     """The peculiarities of an engine, in the order in which they were seen."""
@@ -62,7 +63,7 @@ class ConformanceReport:
 
     def document(self) -> dict[str, Any]:
         times = self.move_us
-        return {
+        document: dict[str, Any] = {
             "spec": self.spec,
             "name": self.name,
             "variant": self.variant,
@@ -72,12 +73,14 @@ class ConformanceReport:
             "resigned": self.resigned,
             "repeats": self.repeats,
             "faults": self.faults,
-            "said": self.said,
+            "said": self.output,
             "games": len(self.games),
             "start_ms": round(self.start_ms, 1),
             "move_us": {"mean": sum(times) / len(times), "most": max(times)} if times else None,
-            **({"manners": list(self.manners), "rules": self.rules} if self.rules or self.manners else {}),
         }
+        if self.rules or self.manners:
+            document |= {"manners": list(self.manners), "rules": self.rules}
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class ConformancePlan:
     """For a bot that connects."""
     clock_us: int = 0
     """The limit of each move; 0 means none in the games and a usual one in the steps."""
-    tell: Callable[[int, int, str], None] = lambda done, total, what: None
+    on_progress: Callable[[int, int, str], None] = lambda finished, total, next_part: None
     """Receives the number of finished games or steps, the total, and what comes next."""
 
 
@@ -106,7 +109,7 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
         report.start_ms = min(report.start_ms, second.start_ms)
         report.repeats = second.games == report.games
         report.faults += second.faults
-        report.said = second.said
+        report.output = second.output
         report.manners |= second.manners
     if report.move_us and spec.child_kind is not None and not spec.child_kind.speaks_frames:
         report.rules = await probe_rules(spec, launcher, plan.times, plan.move_seconds)
@@ -128,13 +131,13 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
             session.require(plan.variant)
             session.clock_us = plan.clock_us or session.clock_us
             for number in range(plan.games):
-                plan.tell(number, plan.games, f"game {number + 1} of {plan.games}")
+                plan.on_progress(number, plan.games, f"game {number + 1} of {plan.games}")
                 await _play(session, plan.variant, game_seed(plan.seed, number), number, report)
         except BotSpecError:
             raise
         except BotError as error:
             report.faults.append(f"got {error.got}, expected {error.expected}")
-    report.said = session.said.strip()
+    report.output = session.output.strip()
     report.manners.update(session.manners)
     longest = max(report.move_us, default=0.0)
     if plan.clock_us and longest > plan.clock_us + MARGIN_US:
@@ -183,8 +186,11 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                 continue
         position.play(cell)
         outcome = position.outcome()
-    report.draws += outcome.result is Result.DRAW
-    report.wins += outcome.winner == side
-    report.losses += outcome.loser == side
+    if outcome.result is Result.DRAW:
+        report.draws += 1
+    elif outcome.winner == side:
+        report.wins += 1
+    elif outcome.loser == side:
+        report.losses += 1
     if game is not None:
         await session.end(game, outcome, moves)

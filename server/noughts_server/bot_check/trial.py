@@ -15,7 +15,9 @@ from noughts_server.bot_check.conformance import ConformancePlan
 
 FAMILY = "mnk:7,6,4"
 _CLOCK_US = 1_000_000
+"""The limit of a move if neither the plan nor the bot has one."""
 _MOST_SEARCH_MOVES = 10_000
+"""Moves of random games in which to search for a position."""
 
 
 class StepFailed(Exception):
@@ -62,7 +64,7 @@ class Trial:
             other.clock_us = (await self.session()).clock_us
             yield other
 
-    async def anew(self) -> ChildSession:
+    async def restarted(self) -> ChildSession:
         """Replace the running process; return the session of the new one."""
         await self.leave()
         return await self.session()
@@ -76,7 +78,7 @@ class Trial:
         if session is None:
             return ""
         await context.__aexit__(None, None, None)
-        return session.said
+        return session.output
 
     @property
     def variant(self) -> Variant:

@@ -8,6 +8,7 @@ from noughts_proto.errors import FAILED as FAILED
 from noughts_proto.errors import USAGE, ExplainedError
 
 INTERRUPTED = 130
+"""The exit code after Ctrl-C, as in shells."""
 
 _SYSTEM_HINTS = {
     errno.ENOSPC: "Free some space on that disk, or choose another place.",

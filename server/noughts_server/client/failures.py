@@ -14,6 +14,7 @@ from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.unreachable import why_unreachable
 
 DEADLINE_SECONDS = 10.0
+"""The usual time limit of a call."""
 TEMPORARY_CODES = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 """A stream that failed in one of these ways can be opened again."""
 NO_HINTS: Mapping[grpc.StatusCode, str] = MappingProxyType({})

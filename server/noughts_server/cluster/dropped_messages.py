@@ -9,6 +9,7 @@ import structlog
 logger = structlog.get_logger("noughts.bus")
 
 _PERIOD_SECONDS = 10.0
+"""Seconds between two lines of the log."""
 
 
 class DroppedMessages:

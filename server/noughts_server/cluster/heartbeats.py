@@ -22,6 +22,7 @@ logger = structlog.get_logger("noughts.cluster")
 BEAT_SECONDS = 1.0
 """The interval between heartbeats, in the database and on the bus."""
 _LONGEST_HOST_NAME = 40
+"""Characters of the host name in the name of a node."""
 
 
 def node_name(kind: NodeKind) -> str:

@@ -8,6 +8,7 @@ HEADER = "Noughts-Part"
 MOST_BYTES = 64 << 20
 """Limit of the bytes of a message, and of all incomplete messages of one subject."""
 _MOST_SENDERS = 1_000
+"""Limit of the incomplete messages of one subject."""
 
 
 def parts_of(data: bytes, sender: str, serial: int, part_bytes: int) -> Iterator[tuple[bytes, dict[str, str]]]:

@@ -37,6 +37,7 @@ _RECONNECT_SECONDS = 0.25
 # lost.
 _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
+"""Characters of a subject. Node names are shorter."""
 # Limits of the bytes that wait in the client to be sent, and of a subscription's bytes that wait to be read.
 _PENDING_BYTES = 64 << 20
 

@@ -42,7 +42,7 @@ class RemoteObserver:
         """Games that a watcher can choose soon, with the time until which they are followed."""
         self._unknown: set[SlotKey] = set()
         """Watched games whose state this server requests."""
-        self._will_tell = False
+        self._will_send_wants = False
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
         """As `WatchableGames.listening`."""
@@ -61,7 +61,7 @@ class RemoteObserver:
             for slot in expired:
                 del self._prepared[slot]
                 self.stop_observing(slot)
-            self._tell()
+            self._send_wants()
             await asyncio.sleep(_PERIOD_SECONDS)
 
     def resynchronise(self) -> None:
@@ -133,12 +133,12 @@ class RemoteObserver:
         return True
 
     def _tell_soon(self) -> None:
-        if not self._will_tell:
-            self._will_tell = True
-            asyncio.get_running_loop().call_soon(self._tell)
+        if not self._will_send_wants:
+            self._will_send_wants = True
+            asyncio.get_running_loop().call_soon(self._send_wants)
 
-    def _tell(self) -> None:
-        self._will_tell = False
+    def _send_wants(self) -> None:
+        self._will_send_wants = False
         message = pb.FeedWants(server=self._server)
         for index, slot in enumerate(self._watchers):
             append_row(message, **slot._asdict())

@@ -37,6 +37,7 @@ from noughts_server.store.tournaments.tournaments import conditions as read_cond
 logger = structlog.get_logger("noughts.cluster")
 
 _MOST_WAITING_BYTES = 64 << 20
+"""If more bytes wait, further asks are dropped, and the referees repeat them."""
 _MESSAGE_BYTES = 1_000
 """Bytes of a message without its columns, roughly."""
 
@@ -255,7 +256,7 @@ class RemoteReferee:
             # reconnect timeout.
             if _is_away(player) and (asks.referee, bot.version) not in self._games:
                 continue
-            self._tell(asks.referee, player, bot)
+            self._forward_asks(asks.referee, player, bot)
         self._wake()
 
     def _wake(self) -> None:
@@ -267,7 +268,7 @@ class RemoteReferee:
 
     # Messages to one bot.
 
-    def _tell(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
+    def _forward_asks(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
         games = self._games.setdefault((referee, player.key), {})
         self._players_to_wake[player] = None
         if asks.complete:

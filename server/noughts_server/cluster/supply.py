@@ -34,6 +34,7 @@ logger = structlog.get_logger("noughts.cluster")
 
 _CHECK_SECONDS = 1.0
 _FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
+"""Limits of the number of games that wait in the referee."""
 _MOST_UNITS = 4
 """The most units of one claim."""
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0

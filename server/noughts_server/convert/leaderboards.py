@@ -15,6 +15,7 @@ from noughts_server.store.ratings.leaderboards import LeaderboardRow, RatingList
 from noughts_server.store.ratings.suspicious import Suspicion
 
 _MOST_OPPONENTS = 100
+"""Opponents in a message, those with the most games first."""
 
 
 def leaderboard_row_message(

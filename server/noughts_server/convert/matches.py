@@ -124,7 +124,8 @@ def _summary(tournament: Tournament, statistics: pb.MatchStatistics, endings: Se
     if test.decision:
         sprt = Sprt.parse(settings.sprt)
         bounds = f"({test.lower:.2f}, {test.upper:.2f}) [{sprt.elo0:.2f}, {sprt.elo1:.2f}]"
-        bounds += " normalized" * (sprt.model is SprtModel.NORMALIZED)
+        if sprt.model is SprtModel.NORMALIZED:
+            bounds += " normalized"
         rows.insert(2, ("LLR", f"{test.llr:.2f} {bounds}"))
     verdict = _VERDICTS[test.decision].removesuffix(" yet" if tournament.ended else "")
     title = f"{' against '.join(statistics.labels)}{verdict}"

@@ -14,6 +14,7 @@ Loaded = TypeVar("Loaded")
 Result = TypeVar("Result")
 
 _LONGEST_REST_SECONDS = 10.0
+"""Limit of one pause, so that a long computation does not stop for minutes."""
 _OPENINGS_REST = 2
 """Seconds of rest for each second of work on openings; see `Computing`."""
 

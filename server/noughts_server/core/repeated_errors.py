@@ -6,7 +6,9 @@ from collections.abc import Callable
 from traceback import walk_tb
 
 _AGAIN_SECONDS = 3600.0
+"""Seconds after which the same error is logged again."""
 _MOST_KINDS = 1_000
+"""Limit of the remembered kinds of errors."""
 _Kind = tuple[type[BaseException], tuple[tuple[str, int], ...]]
 """The type of an error, and the files and lines of its traceback."""
 

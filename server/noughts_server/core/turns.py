@@ -18,7 +18,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 _SLICE_SECONDS = 0.001
+"""Processor time after which a thread pauses for others."""
 _SHORTEST_REST_SECONDS = 0.00005
+"""Long enough that another thread gets the interpreter."""
 _SHARE = 0.2
 """The share of one processor core that all threads together use while callers wait."""
 _HALF_LIFE_SECONDS = 10.0

@@ -28,6 +28,7 @@ from noughts_server.store.tournaments.tournaments import (
 from noughts_server.tables.standings import Standing
 
 _MOST_FEATURED = 16
+"""Tournaments on the channel of running tournaments: more than a page shows."""
 
 
 class ReadGame(NamedTuple):

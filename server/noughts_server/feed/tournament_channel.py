@@ -25,9 +25,10 @@ _TICKS_OF_ENDED_BOARD = 4
 _TICKS_OF_LOST_BOARD = 40
 """A game that is not running and has no result is removed after this."""
 _TICKS_FEATURED_AFTER_END = 40
+"""An ended tournament stays on the channel of running tournaments for this long."""
 
 
-class _ShownTournament:
+class _TournamentState:
     """The current state of a tournament, and the state that watchers have."""
 
     def __init__(self, message: pb.WatchedTournament) -> None:
@@ -101,7 +102,7 @@ class TournamentsChannel(Channel):
         self._followers = followers
         self._observer = observer
         self._most_boards = context.settings.boards
-        self._tournaments: dict[int, _ShownTournament] = {}
+        self._tournaments: dict[int, _TournamentState] = {}
         self._boards: dict[SlotKey, _Board] = {}
         self._pending = pb.Increments()
         self._reading_time = context.reading_time
@@ -120,7 +121,7 @@ class TournamentsChannel(Channel):
         self._ticks += 1
         if self._slug and self._ticks % _TICKS_BETWEEN_READS_WHILE_OPEN == 0:
             # Entries join an open tournament without an event.
-            self._must_read |= any(shown.is_open for shown in self._tournaments.values())
+            self._must_read |= any(state.is_open for state in self._tournaments.values())
         is_read_due = self._ticks - self._ticks_at_read >= _TICKS_BETWEEN_READS and self._reading_time.left > 0
         if self._must_read_now or (self._must_read and is_read_due):
             await self._read()
@@ -142,10 +143,10 @@ class TournamentsChannel(Channel):
             self._pending.ends.append(end_message(board.name, board.variant, game))
 
     def handle_progress(self, progress: TournamentProgress, packed_moves: int) -> None:
-        shown = self._tournaments.get(progress.tournament)
-        if shown is not None:
-            shown.now.games_done, shown.now.games_total = progress.games_done, progress.games_total
-            shown.packed_moves += packed_moves
+        state = self._tournaments.get(progress.tournament)
+        if state is not None:
+            state.now.games_done, state.now.games_total = progress.games_done, progress.games_total
+            state.packed_moves += packed_moves
             self._must_read |= self._slug is not None
             self._must_read_now |= progress.finished
 
@@ -169,39 +170,39 @@ class TournamentsChannel(Channel):
         else:
             read = [await self._store.read(lambda connection: read_tournament(connection, slug))]
         for key, message in read:
-            shown = self._tournaments.get(key)
-            if shown is None:
-                self._tournaments[key] = _ShownTournament(message)
+            state = self._tournaments.get(key)
+            if state is None:
+                self._tournaments[key] = _TournamentState(message)
                 # Read again: games that were committed during this read are missing.
                 self._must_read = True
             else:
-                shown.set_state(message)
+                state.set_state(message)
         self._reading_time.left -= time.monotonic() - self.read_at
 
     def _send_changes(self) -> None:
         """Send the accumulated changes."""
         self._choose_boards()
         increments, self._pending = self._pending, pb.Increments()
-        for key, shown in list(self._tournaments.items()):
-            if shown.sent_rows.keys() - shown.rows.keys():
+        for key, state in list(self._tournaments.items()):
+            if state.sent_rows.keys() - state.rows.keys():
                 # An entry was removed: send the whole table again.
-                increments.gone.append(shown.now.name)
-                shown.sent_rows = {}
-            message = shown.changes(self._observer.in_flight(key))
+                increments.gone.append(state.now.name)
+                state.sent_rows = {}
+            message = state.changes(self._observer.in_flight(key))
             if message is not None:
                 increments.tournaments.append(message)
-            if self._slug is None and shown.is_over:
-                self._retire(key, shown, increments)
+            if self._slug is None and state.is_over:
+                self._retire(key, state, increments)
         if increments.ByteSize():
             self.emit(increments)
-        if self._slug is not None and all(shown.is_over for shown in self._tournaments.values()):
+        if self._slug is not None and all(state.is_over for state in self._tournaments.values()):
             self.finish()
 
-    def _retire(self, key: int, shown: _ShownTournament, increments: pb.Increments) -> None:
-        shown.ticks_after_end += 1
-        if shown.ticks_after_end > _TICKS_FEATURED_AFTER_END:
+    def _retire(self, key: int, state: _TournamentState, increments: pb.Increments) -> None:
+        state.ticks_after_end += 1
+        if state.ticks_after_end > _TICKS_FEATURED_AFTER_END:
             del self._tournaments[key]
-            increments.gone.append(shown.now.name)
+            increments.gone.append(state.now.name)
             for slot in [slot for slot in self._boards if slot.tournament == key]:
                 self._drop(slot, increments)
 

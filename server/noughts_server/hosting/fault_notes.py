@@ -27,7 +27,9 @@ MOST_NOTES = 10
 LONGEST_OUTPUT = 16 * 1024
 """Characters of the end of a process's stderr that a note keeps."""
 _MOST_WAITING = 1_000
+"""Limit of the losses that wait for the commits of their games."""
 _MOST_COUNTED = 10_000
+"""Limit of the remembered counts of notes."""
 _MOST_ATTEMPTS = 30
 """Attempts to save a note. A game that is not stored after all of them was played again."""
 

@@ -59,6 +59,7 @@ _LONGEST_PATH = _LONGEST_CLASS = 200
 _PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
+"""Limits of the child that examines a program: processor seconds and bytes of memory."""
 _EXAMINATIONS = 3
 """Attempts to examine a program if the child is killed meanwhile."""
 

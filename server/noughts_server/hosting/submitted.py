@@ -58,6 +58,7 @@ _TICK_SECONDS = 2.0
 _READ_SECONDS = 30.0
 """Seconds between two reads of the database without local events. Other servers can have changed it."""
 _MOST_OUTPUT = 1_500
+"""Characters at the end of a process's stderr that are logged."""
 
 
 @dataclass(frozen=True, slots=True)

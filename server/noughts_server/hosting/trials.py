@@ -31,12 +31,18 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.submissions import Upload, newest_submission
 
 _TRIAL_SECONDS = 90.0
+"""Time limit of a whole trial, so that the owner gets an answer."""
 _TRIAL_GAMES = 4
+"""Two games on each side."""
 _TRIALS_AT_ONCE = 4
+"""Limit of the concurrent trials of all owners."""
 _TRIAL_NICE = 10
+"""The niceness of trials, so that games come first."""
 _HOUR_SECONDS = 3600.0
 _MOVE_SECONDS = 10.0
+"""The longest wait for a move."""
 _MOST_OUTPUT = 1_500
+"""Characters at the end of a bot's output in an error."""
 _DEFAULT_VARIANT = "tictactoe"
 
 
@@ -129,7 +135,7 @@ class Trials:
                 seed=1,
                 move_seconds=_MOVE_SECONDS,
                 times=self._child_settings,
-                tell=lambda done, total, what: progress.append(what),
+                on_progress=lambda finished, total, next_part: progress.append(next_part),
             )
             report = await check(spec, plan, launcher)
         except VariantError as error:
@@ -140,10 +146,10 @@ class Trials:
         failed = [step for step in steps if step.outcome == "failed"]
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
-            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_output_sentence(failed[0].said)}"
+            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_output_sentence(failed[0].output)}"
             raise _refusal(got, "one that passes all steps of noughts bot check", advice)
         if report.faults:
-            printed = _output_sentence(report.said)
+            printed = _output_sentence(report.output)
             got = "; ".join(report.faults)
             expected = f"one that plays {board.name}"
             if printed:
@@ -176,9 +182,9 @@ class _TrialLauncher:
         return sum(child.processor_seconds for child in self._children)
 
 
-def _output_sentence(said: str) -> str:
+def _output_sentence(output: str) -> str:
     """Return the end of what a bot has printed, each line once, as a sentence; empty if it has printed nothing."""
-    lines = "\n".join(dict.fromkeys(said.strip().splitlines()))[-_MOST_OUTPUT:]
+    lines = "\n".join(dict.fromkeys(output.strip().splitlines()))[-_MOST_OUTPUT:]
     return f" It printed:\n{lines}" if lines else ""
 
 

@@ -11,8 +11,10 @@ from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 
 _BLOCK = 4_096
+"""Bytes of a block of usual file systems."""
 _MIB = 1 << 20
 _RETRY_SECONDS = 60.0
+"""Seconds after which a client should try again, because other bots have possibly ended."""
 
 
 class UnpackedPrograms:

@@ -25,24 +25,24 @@ class Locking(StrEnum):
 
 @asynccontextmanager
 async def launching(
-    locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0, *, at_once: bool = False
+    locking: Locking, on_note: Callable[[str], None], all_memory_bytes: int = 0, *, at_once: bool = False
 ) -> "AsyncIterator[Launcher]":
     """Create a launcher for child players for the block. It waits while the machine cannot start processes.
 
-    `tell` receives lines for the user: that the launcher waits, and each gap of the sandbox on this machine. Sandboxed
+    `on_note` receives lines for the user: that the launcher waits, and each gap of the sandbox here. Sandboxed
     children can use `all_memory_bytes` together; 0 means the default. If `at_once`, the process that starts sandboxed
     children begins to load now, not with the first child. Raises LockIncomplete if a required sandbox is incomplete.
     """
     from noughts_referee.children.start_retry import RetryingLauncher, StartRetry
 
-    launcher = RetryingLauncher(_launcher(locking, tell, all_memory_bytes, at_once), StartRetry(tell))
+    launcher = RetryingLauncher(_launcher(locking, on_note, all_memory_bytes, at_once), StartRetry(on_note))
     try:
         yield launcher
     finally:
         await launcher.close()
 
 
-def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: int, at_once: bool) -> "Launcher":
+def _launcher(locking: Locking, on_note: Callable[[str], None], all_memory_bytes: int, at_once: bool) -> "Launcher":
     from noughts_bots.hosts import FOLDER_VARIABLE
     from noughts_referee.children.kernel import is_linux
     from noughts_referee.children.locked_launcher import LockedLauncher
@@ -50,13 +50,13 @@ def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: i
     from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 
     if locking is Locking.OFF:
-        tell("child players run without a sandbox, as requested: they can do whatever you can")
+        on_note("child players run without a sandbox, as requested: they can do whatever you can")
         return UnlockedLauncher()
     environment = {FOLDER_VARIABLE: os.getcwd()}
     limits = Limits(all_memory_bytes=all_memory_bytes)
     launcher = LockedLauncher(_ENTRY, limits, require_lock=locking is Locking.REQUIRED, environment=environment)
     for gap in launcher.gaps:
-        tell(f"not locked here: {gap}")
+        on_note(f"not locked here: {gap}")
     if not is_linux():
         return UnlockedLauncher()
     if at_once:

@@ -35,6 +35,7 @@ _MOST_NIGHTS = 1_000
 """Limit of the tournaments among which nights are searched, the newest first."""
 _OPEN_OR_RUNNING = (tournaments_pb2.TOURNAMENT_STATE_OPEN, tournaments_pb2.TOURNAMENT_STATE_RUNNING)
 _ASSUMED_MOVE_SECONDS = 0.001
+"""Seconds of a move if no earlier night shows them."""
 
 
 def next_night(clock: str, now: datetime) -> datetime:

@@ -22,6 +22,7 @@ from noughts_server.tables.recorded_game import SCORES
 
 _SLOWEST = 5
 GAMES_AT_ONCE = 16
+"""The number of concurrent games."""
 
 
 class SlowMove(NamedTuple):

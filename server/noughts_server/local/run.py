@@ -133,9 +133,9 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
 
 async def _report_killed_run(store: "Store", on_note: Callable[[str], None]) -> None:
     """Report a killed run, which could not print how to resume it."""
-    from noughts_server.store.tournaments.local_runs import cut_off_run
+    from noughts_server.store.tournaments.local_runs import killed_run
 
-    run = await store.read(cut_off_run)
+    run = await store.read(killed_run)
     if run is not None:
         games = f"{run.games_done:,} game{'' if run.games_done == 1 else 's'}"
         run_text = f"an earlier run ({run.settings.title or run.name}) that ended after {games}"

@@ -41,7 +41,9 @@ from noughts_server.tables.tally import Tally
 # All bots are the user's own. The record of a language model's question has up to 8,000 bytes of answers.
 LOCAL_LIMITS = Limits(comment_bytes=64 << 10, game_comment_bytes=2 << 20, running_comment_bytes=256 << 20)
 _START_SECONDS = 30.0
+"""Seconds in which all bots must be online."""
 _ATTEMPTS = 3
+"""Starts of a bot's process before the run ends."""
 
 
 class WrittenGames:

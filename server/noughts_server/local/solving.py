@@ -1,4 +1,4 @@
-"""Solves many positions with all processors: this process the first ones, several processes the others.
+"""Solve many positions with all processors: the first ones in this process, the others in several processes.
 
 A few positions are solved before a process has started. The answers come in the order of the questions. A process
 (`solving_process`) gets questions as lines of JSON, and prints the answers.
@@ -27,7 +27,7 @@ _READ_AHEAD = 64
 
 
 class Question(NamedTuple):
-    """A position by its text, see `Position.parse`, and the limits of the search (see `Analyst`)."""
+    """A position as text (see `Position.parse`), and the limits of the search (see `Analyst`)."""
 
     variant: str
     position: str
@@ -39,7 +39,7 @@ def verdicts(questions: Iterable[Question]) -> Iterator[tuple[Question, Verdict 
     """Yield each question with the value of its position, as soon as it and those before it are known.
 
     The value is None if no solver reaches the position. Reads `questions` in another thread, a bounded number ahead.
-    An error of `questions` is raised in its place.
+    If `questions` raises an error, it is raised after the answers to the questions before it.
     """
     remaining = iter(questions)
     for question in islice(remaining, _SOLVED_HERE):

@@ -31,6 +31,7 @@ from noughts_server.store.tournaments.tournaments import (
 from noughts_server.tables.standings import Standing
 
 _TICK_SECONDS = 0.2
+"""Seconds between two reports of progress."""
 
 
 class LocalTournament:

@@ -20,9 +20,11 @@ from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
 _TICKS_A_SECOND = 50
+"""Checks of the event loop for delays in each second."""
 _LEAST_SECONDS = 0.1
 """The shortest time over which a rate is computed: shorter ones count as this one."""
 _RATE_SECONDS = 10
+"""Seconds over which rates are averaged."""
 _HISTORY_SECONDS = 60
 
 _TERMINATION = attrgetter("termination")

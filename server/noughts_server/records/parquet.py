@@ -34,6 +34,7 @@ _BATCH_ROWS = 1_000
 _BATCH_BYTES = 1 << 25
 """Limits of the rows and bytes of a batch, which is read at once."""
 _LONGEST_LINE = 50_000_000
+"""Characters of a line. A longer one is replaced by text that is not a game, so it causes an error."""
 _LARGEST_CELL = 0xFFFF
 _LARGEST_SEED = (1 << 64) - 1
 _LARGEST_EXACT = 1 << 53

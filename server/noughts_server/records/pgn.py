@@ -44,6 +44,7 @@ _MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^
 """Marks among the moves: the beginning of a comment, the beginning and end of a variation, and results."""
 _COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
+"""Characters of a comment that are kept."""
 _LONGEST_MOVES = 100_000
 """Characters of the moves of a game. With comments of ours, those of the largest board are shorter."""
 _TOKEN = re.compile(r"\s*(?:[0-9]{1,4}\.|\{([^{}]*)\}|([^\s{}]+))")

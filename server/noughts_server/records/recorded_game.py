@@ -27,6 +27,7 @@ BYTE_ORDER_MARK = "\ufeff"
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
 _LONGEST_SHOWN = 200
+"""Characters of an invalid value that an error shows."""
 
 
 class RecordError(InvalidInput):

@@ -1,4 +1,4 @@
-"""Games and tournaments as a server reports them: as game records, and as what tables need beyond the games."""
+"""Games and tournaments as a server reports them: as game records, and as the other facts that tables need."""
 
 from datetime import UTC
 from typing import Any
@@ -95,18 +95,18 @@ def termination_text(game: games_pb2.Game) -> str:
     return str(Termination(game.termination)) if game.termination else "going_on"
 
 
-def about_tournament(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> About:
+def about_tournament(tournament: pb.Tournament, table: pb.GetCrosstableResponse) -> About:
     """Return the facts about a tournament other than its games; `table` can be the first page of its crosstable.
 
     Raises:
         ValueError: only a newer version of Noughts knows the tournament's format.
     """
-    rows, matches, form = table.standings, matches_of(table), format_of(shown.schedule)
+    rows, matches, form = table.standings, matches_of(table), format_of(tournament.schedule)
     return About(
         schedule=str(form),
-        time=time_text(str(time_control(shown.time)), own_times(shown)),
-        began=_moment(shown.start_time) if shown.HasField("start_time") else "",
-        ended=_moment(shown.end_time) if shown.HasField("end_time") else "",
+        time=time_text(str(time_control(tournament.time)), own_times(tournament)),
+        began=_moment(tournament.start_time) if tournament.HasField("start_time") else "",
+        ended=_moment(tournament.end_time) if tournament.HasField("end_time") else "",
         byes={row.label: row.byes for row in rows if row.byes},
         bye_points={row.label: bye_points(row) for row in rows},
         withdrawn={row.label: row.withdraw_reason for row in rows if row.HasField("withdraw_time")},
@@ -115,9 +115,11 @@ def about_tournament(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> A
     )
 
 
-def own_times(shown: pb.Tournament) -> dict[str, str]:
+def own_times(tournament: pb.Tournament) -> dict[str, str]:
     """Return the time controls of entries that have their own, by label in natural order."""
-    return {label: str(time_control(shown.own_times[label])) for label in sorted(shown.own_times, key=natural_key)}
+    return {
+        label: str(time_control(tournament.own_times[label])) for label in sorted(tournament.own_times, key=natural_key)
+    }
 
 
 def bye_points(row: pb.Standing) -> float:

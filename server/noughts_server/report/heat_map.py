@@ -10,6 +10,7 @@ from noughts_server.tables.table import Unit, cell_text
 from noughts_server.tables.tally import Tally
 
 MOST_WITH_NUMBERS = 40
+"""Bots of the heat map with numbers. With more bots, the numbers would not be readable."""
 MOST_DRAWN = 300
 
 

@@ -31,10 +31,12 @@ REQUESTED = "analysis_requested"
 _PLAYING_RATIO = 19
 """The pause after an analysis, as a multiple of its time, while games run."""
 _LONGEST_PAUSE_SECONDS = 60.0
+"""Limit of the pause after one analysis."""
 LONGEST_SECONDS = 900.0
 """The time after which the process of an analysis is ended. On a busy machine it gets little processor time."""
 _ATTEMPTS = 2
 _RETRY_SECONDS = 10.0
+"""Seconds after which a caller whose request was refused should try again."""
 
 
 class AnalysisRequest(NamedTuple):

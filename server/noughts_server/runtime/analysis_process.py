@@ -12,6 +12,7 @@ from noughts_server.tables.game_analysis import analysed
 
 COMMAND = python("-m", "noughts_server.runtime.analysis_process")
 _MOST_PROCESSOR_SECONDS = 180
+"""Limit of the processor time of one analysis."""
 
 
 def question(game: GameToAnalyse) -> list[Any]:

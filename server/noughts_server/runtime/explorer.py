@@ -18,6 +18,7 @@ _BUSY_RATIO, _PLAYING_RATIO, _IDLE_RATIO = 99, 49, 1
 _LONGEST_PAUSE_SECONDS = 5.0
 """The limit of a pause, because a step can take long if it waits for other writers."""
 _FAILURE_PAUSE_SECONDS = 10.0
+"""The pause after an error, so that it does not fill the log."""
 _NOTHING_PAUSE_SECONDS = 1.0
 """The pause if there is nothing to count, or another server does it."""
 

@@ -14,6 +14,7 @@ from noughts_proto.interpreter import environment
 _ENVIRONMENT = environment()
 _LOWEST_PRIORITY = 19
 _LONGEST_REASON = 2_000
+"""Characters at the end of the output that an error has."""
 
 
 class JudgingError(Exception):

@@ -22,6 +22,7 @@ _LINES = 128
 NODES = 400
 """The positions that `threats` visits for a position, if the exact search proves nothing: about 20 ms on 15x15."""
 _MOST_VARIANTS = 8
+"""Limit of the variants whose solvers stay in memory."""
 
 
 def question(variant: str, moves: Sequence[int]) -> bytes:

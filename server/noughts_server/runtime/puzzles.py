@@ -17,11 +17,13 @@ from noughts_server.store.games.puzzles import GamesToSearch, next_unsearched, s
 logger = structlog.get_logger("noughts.puzzles")
 
 GAMES_A_STEP = 32
+"""Games of one process: enough to be worth its start."""
 _PLAYING_RATIO, _IDLE_RATIO = 19, 1
 """The pause after a step, as a multiple of the step's duration: while games run, and while none runs."""
 _FIRST_PAUSE_SECONDS = 30.0
 """The pause before the first step, because a server that starts has more urgent work."""
 _LONGEST_PAUSE_SECONDS = 60.0
+"""Limit of the pause after one step."""
 _NOTHING_PAUSE_SECONDS = 10.0
 """The pause if there was no game to search, or the step failed."""
 _LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0

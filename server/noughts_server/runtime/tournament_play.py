@@ -49,6 +49,7 @@ CONCEDED = "tournaments.conceded"
 _FINISHING_SECONDS = 5.0
 """Seconds for which a call that resumes a tournament waits until games from before the pause have ended."""
 _DRAIN_SECONDS = 3600.0
+"""The time that running games have to end before a server stops."""
 _CHECK_SECONDS, _DISCONNECTED_CHECKS = 1.0, 5
 """The checks after which a server that stops aborts games that only wait for disconnected bots."""
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20

@@ -70,6 +70,7 @@ FORMATS: Mapping[str, MessageFormat] = {
     ),
 }
 TIMEOUT_SECONDS = 10
+"""Time limit of one request."""
 
 
 class WebhookDelivery:

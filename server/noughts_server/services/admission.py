@@ -34,6 +34,7 @@ PROXY_KEY = "x-real-ip"
 _STRANGERS = "concurrent calls without a token"
 """Subject of the limit in error messages."""
 _LONGEST_ADDRESS = 64
+"""Characters of the visitor's address that a website reports."""
 _MOST_SITES = 64
 """Limit of the tokens of websites that are remembered."""
 _SITE_SECONDS = 60.0

@@ -42,6 +42,7 @@ from noughts_server.store.people.tokens import ended_tokens
 logger = structlog.get_logger("noughts.submitted")
 
 _MOST_VERSIONS = 100
+"""Versions in the message of a bot, the newest ones."""
 
 
 class BotServicer(bots_pb2_grpc.BotServiceServicer):

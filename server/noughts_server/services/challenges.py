@@ -33,7 +33,7 @@ from noughts_server.store.tournaments.challenges import NewChallenge, create_cha
 from noughts_server.store.validation import check_number
 
 _MOST_GAMES = 100
-_MOST_OF_SITE = 100
+_MOST_OPEN_OF_SITE = 100
 """Limit of the open challenges of a website."""
 
 
@@ -89,7 +89,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             # A website has limits of its own for all visitors together.
             limits = self._limits
             if SITE in caller.scopes:
-                limits = limits.with_changes(challenges=max(_MOST_OF_SITE, limits.challenges))
+                limits = limits.with_changes(challenges=max(_MOST_OPEN_OF_SITE, limits.challenges))
             return create_challenge(connection, new, owner_id=caller.owner_id, now_ms=now, limits=limits).slug
 
         variant_of_openings = ""

@@ -41,6 +41,7 @@ _LIBRARY_METHOD = Declaration(Access.ANYONE, SMALL_REQUEST, reads=True)
 _REFUSAL_SECONDS = 0.1
 """Delay before a stream is refused, because grpc.aio hides the reason from a client that is still sending."""
 _REFLECTION_SECONDS = 60.0
+"""Time limit of a call of the reflection service."""
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _DETAILS_KEY = "grpc-status-details-bin"

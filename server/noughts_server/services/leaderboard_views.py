@@ -31,6 +31,7 @@ MOST_BOTS = 1_000
 """Limit of the bots of a list in all views but the live one, because a fit of this size takes seconds."""
 
 _MOST_CACHED = 100
+"""Limit of the views in memory."""
 _REST = 19
 """A view is kept for this multiple of its computation time, so a busy list takes a twentieth of the thread's time."""
 

@@ -25,7 +25,7 @@ class Limiter:
         """`now` is a monotonic clock in seconds."""
         self.limits = limits
         self._now = now
-        self._held: Counter[tuple[str, Hashable]] = Counter()
+        self._uses: Counter[tuple[str, Hashable]] = Counter()
         self._free_at: dict[tuple[str, Hashable], float] = {}
         """The time at which each account will have its whole quota again (generic cell rate algorithm)."""
 
@@ -33,14 +33,14 @@ class Limiter:
     def holding(self, name: str, account: Hashable, subject: str) -> Iterator[None]:
         """Count one more concurrent use inside the block. Raises LimitReached."""
         key = (name, account)
-        self.check(name, subject, self._held[key])
-        self._held[key] += 1
+        self.check(name, subject, self._uses[key])
+        self._uses[key] += 1
         try:
             yield
         finally:
-            self._held[key] -= 1
-            if not self._held[key]:
-                del self._held[key]
+            self._uses[key] -= 1
+            if not self._uses[key]:
+                del self._uses[key]
 
     @contextmanager
     def watching(self, visitor: Visitor) -> Iterator[None]:
@@ -57,7 +57,7 @@ class Limiter:
             yield
 
     def take(self, name: str, account: Hashable, subject: str, amount: int = 1, *, instead: str = "") -> None:
-        """Charge `amount` to a limit per second or day. Raises LimitReached, and then charges nothing."""
+        """Charge `amount` to a limit per second or day. Raises LimitReached without a charge."""
         if (wait := self.wait_seconds(name, account, amount)) > 0:
             limit = self.limits.of(name)
             burst = _burst_seconds(name)

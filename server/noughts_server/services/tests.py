@@ -39,6 +39,7 @@ from noughts_server.store.validation import check_slug
 
 _DEFAULT_SPRT = "elo0=0,elo1=5"
 _DEFAULT_THROUGHPUT = 100
+"""In percent, see `TournamentSettings.throughput`."""
 _UNNAMED = "unnamed"
 """A valid ID for the checks of a test without a name, before the server chooses its ID."""
 

@@ -22,6 +22,7 @@ MOST_PLAYERS = 5_000
 """Limit of the players in one fit, because its matrices grow with the square of the number, to 200 MB each."""
 
 _MOST_STEPS = 500
+"""Steps of Newton's method. A fit that converges needs far fewer."""
 # The predicted gain of the last step for each game. The predictions shrink quadratically, so the gain of another step
 # would be less than rounding.
 _CONVERGED = 1e-16

@@ -1,12 +1,12 @@
 """Test several candidates against one base: find a stronger one in few games.
 
 All candidates play pairs against the base only. Each has an SPRT of its own, with alpha divided by their number. The
-next pair belongs to the candidate with the highest LLR, so that candidates behind wait. A candidate whose test accepts
-H0 is dropped. The first candidate whose test accepts H1 ends all.
+next pair belongs to the candidate with the highest LLR, and the others wait. A candidate whose test accepts
+H0 is dropped. When a test accepts H1, all tests end.
 
 A fixed number of pairs is scheduled ahead of the counted ones (`pairs_ahead`), so that many games can be concurrent.
 Pairs count in the order of the schedule, and each further pair follows from the counted ones only. So neither the
-schedule nor the verdict depends on the order in which games end. Pairs of a candidate that is out do not count.
+schedule nor the verdict depends on the order in which games end. Pairs of a dropped candidate do not count.
 
 Errors: A test depends on its candidate's own pairs only. A likelihood ratio is a martingale under H0, so its limits
 hold at any time and in any order of pairs (J. Ville, "Etude critique de la notion de collectif", 1939; A. Wald, 1945):
@@ -34,9 +34,11 @@ from noughts_server.statistics.sprt import Decision, Sprt
 STEP = 4
 """Further pairs are scheduled whenever this number of pairs has been counted."""
 _FEWEST_STEPS, _MOST_STEPS = 2, 64
-# A typical distribution of pairs; and the share of one candidate's test that is scheduled ahead.
+"""Limits of the pairs that are scheduled ahead, in multiples of `STEP`."""
 _USUAL_SHARES = (0.06, 0.24, 0.4, 0.24, 0.06)
+"""A typical distribution of the five scores of a pair."""
 _SHARE_AHEAD = 1 / 16
+"""The share of one candidate's test that is scheduled ahead."""
 
 
 class CandidateState(StrEnum):
@@ -47,7 +49,7 @@ class CandidateState(StrEnum):
     PLAYS = "plays"
     WAITS = "waits"
     STOPPED = "stopped"
-    """Out without a decision: it was withdrawn, only repeated games, or the tournament ended."""
+    """It ended without a decision: it was withdrawn, it only repeated games, or the tournament ended."""
 
 
 class Candidates:
@@ -66,7 +68,7 @@ class Candidates:
         self.accepted: int | None = None
         """The candidate that is stronger than the base, if one was found."""
         self.last_out = 0
-        """The candidate that was accepted or went out last."""
+        """The candidate that was accepted or dropped last."""
         self._ahead = pairs_ahead(own_test)
         self._most_pairs = most_pairs
         self._scheduled = Counter(self.schedule)
@@ -82,7 +84,7 @@ class Candidates:
 
     @property
     def over(self) -> bool:
-        """Return whether a candidate was accepted, or all are out."""
+        """Return whether a candidate was accepted, or none is left."""
         return self.accepted is not None or not self._running
 
     def state(self, candidate: int) -> CandidateState:

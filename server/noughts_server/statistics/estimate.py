@@ -97,7 +97,9 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
 
 def _all_alike(score: float, units: int) -> Estimate:
     """Return the estimate of units that all have this score."""
-    sign = (score > 0.5) - (score < 0.5)
+    sign = 0
+    if score != 0.5:
+        sign = 1 if score > 0.5 else -1
     at_least = None
     if score in (0.0, 1.0):
         # The probability to win a unit at which winning all has a probability of 5 % (Clopper and Pearson, 1934).

@@ -19,10 +19,12 @@ from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsL
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
 _MOST_POINTS = 256
+"""Limit of the points of the chart. With more, every second one is removed."""
 _IDLE_PAIRS = 50
 """After at least this many consecutive repetitions, all further pairs are expected to be repetitions."""
 
 _MANY_REPEATS = 20
+"""From this number of repeated games on, and a quarter of all, a match counts as repeating."""
 
 
 class MatchGame(NamedTuple):
@@ -185,7 +187,8 @@ class MatchGames:
         if not self.over:
             for ordinal in sorted(self._waiting):
                 game = self._waiting[ordinal]
-                games += game.points is not None
+                if game.points is not None:
+                    games += 1
                 if self._is_repetition(ordinal, game):
                     repeats += 1
                 else:
@@ -203,9 +206,12 @@ class MatchGames:
 
     def _count_pair(self, one: MatchGame, other: MatchGame) -> bool:
         """Count a pair; return whether the counts of pairs have changed."""
-        self._games += (one.points is not None) + (other.points is not None)
+        for game in (one, other):
+            if game.points is not None:
+                self._games += 1
         if one.points is None or other.points is None:
-            self.walked_over |= WALKOVER in (one, other)
+            if WALKOVER in (one, other):
+                self.walked_over = True
             _count_single(self._single, one)
             _count_single(self._single, other)
             return False

@@ -23,6 +23,7 @@ RATE = 0.95
 _REACH, _STEPS = 9.0, 1_000
 """The integral covers this many standard deviations on each side, in this many steps."""
 _HALVINGS = 50
+"""Steps of bisection: enough for the precision of a float."""
 
 
 def fit_with_ranks(games: RatedGames, ranked: Collection[str]) -> dict[str, Estimate]:

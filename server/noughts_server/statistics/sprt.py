@@ -18,7 +18,9 @@ from noughts_referee.rules import InvalidInput
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
 
 _EMPTY_CELL = 0.001
+"""The count of an outcome that has not occurred, so that its logarithm exists."""
 _NO_DEVIATION = 1e-9
+"""A smaller standard deviation counts as 0."""
 # At the widest root there is no surplus; this prevents one from rounding.
 _ROUNDING = 1e-12
 _GRID = [step / 4 for step in range(-4, 5)]

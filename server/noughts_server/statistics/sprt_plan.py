@@ -17,6 +17,7 @@ from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_
 from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel, check_elo
 
 _IMAGES = 8
+"""Terms of the series on each side. Further ones are smaller than the precision of a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,11 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
     from scipy.optimize import bisect
 
     if variance < 1e-15:
-        pairs = max((above if drift > 0 else below) / abs(drift) if drift else math.inf, 1.0)
+        # Without variance, the motion goes straight to one of the walls, or stays where it is.
+        pairs = math.inf
+        if drift:
+            distance = above if drift > 0 else below
+            pairs = max(distance / abs(drift), 1.0)
         return SprtPlan(pass_probability=1.0 if drift > 0 else 0.0, expected_games=2 * pairs, games95=2 * pairs)
     lean = 2 * drift / variance
     if abs(lean) * (below + above) < 1e-9:

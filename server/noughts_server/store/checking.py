@@ -42,6 +42,7 @@ MOST_KEPT = 1000
 """Limit of the findings that are kept as text; the check only counts the others."""
 
 _ROWS_AT_ONCE = 1000
+"""Rows of a batch, so that a large tournament needs little memory."""
 
 
 class Finding(NamedTuple):

@@ -20,6 +20,7 @@ _INTERVALS = 3
 _DECAY = 0.98
 """The factor by which each heartbeat in time shortens a silence limit: by half within 35 s."""
 _FORGOTTEN_MS = 3_600_000
+"""The silence after which the row of a node is deleted."""
 
 
 class NodeKind(IntEnum):

@@ -10,6 +10,7 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import Variant
 
 _EFFORT = 500_000
+"""Limit of the exact search of a position, see `Analyst`."""
 _NODES = 10_000
 """Limits of the searches; see `Analyst`."""
 

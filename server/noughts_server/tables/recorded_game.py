@@ -26,6 +26,7 @@ _IN_WORDS = re.compile(
     r"([0-9]{4})(?![0-9])"
 )
 _LONGEST_ROUND = 9
+"""Digits of a round. Longer texts stay text."""
 _USUAL_THOUGHT: Mapping[str, Any] = {"depth": 0, "nodes": 0, "time_ms": 0, "pv": []}
 _MOST_CELLS = 1 << 16
 

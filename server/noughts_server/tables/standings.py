@@ -32,6 +32,7 @@ RANKED_BY = "points"
 BRACKET_RANKED_BY = "the round reached, then by points"
 _MOST_NOTES = 8
 _MOST_LABELS = 6
+"""Labels that a note names."""
 
 Key = TypeVar("Key", bound=Hashable)
 PairScores = Mapping[tuple[str, str], Score]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 _LEADING_BITS = 10
+"""The precision of a bin: times that agree in their first bits are counted together."""
 
 
 def bucket(microseconds: int) -> int:

@@ -19,6 +19,7 @@ from noughts_server.web.upstream import GUEST, Failure
 
 _SECONDS = 10
 _KEPT = 64
+"""Pictures in the cache."""
 _drawn: dict[str, bytes] = {}
 # It draws one picture at a time, also if a request ends before its picture is drawn.
 _drawing = Computing("png")

@@ -1,6 +1,7 @@
 """iCalendar files (RFC 5545): escaped text, and folded lines."""
 
 _MOST_OCTETS = 75
+"""The longest line of a calendar file, without its end (RFC 5545)."""
 _ESCAPES = {"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"}
 _ESCAPE_TABLE = str.maketrans({**{chr(code): " " for code in (*range(32), 127)}, **_ESCAPES})
 

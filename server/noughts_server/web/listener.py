@@ -3,6 +3,7 @@
 import socket
 
 _BACKLOG = 2048
+"""Connections that can wait to be accepted."""
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -157,8 +157,9 @@ def _query_parameter(field: FieldDescriptor) -> Document:
         FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     }
     schema = kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})
-    array = {"explode": False, "schema": {"type": "array", "items": schema}}
-    return {"name": field.name, "in": "query", **(array if field.is_repeated else {"schema": schema})}
+    if field.is_repeated:
+        return {"name": field.name, "in": "query", "explode": False, "schema": {"type": "array", "items": schema}}
+    return {"name": field.name, "in": "query", "schema": schema}
 
 
 def _schemas() -> dict[str, Any]:

@@ -39,6 +39,7 @@ _LOGIN_VERSION = "1"
 _MOST_NAMES = 100
 """Numbers that the website tries for one table."""
 _SWEEP_SECONDS = 5.0
+"""The longest time between two searches for idle games."""
 _LONGEST_OWNER = 40
 _ALL = "on this website"
 

@@ -22,7 +22,9 @@ CSRF_HEADER = "x-csrf"
 _COOKIE = "noughts_token"
 _PREFIX = "nou_"
 _LONGEST_TOKEN = 200
+"""Characters. Real tokens are shorter."""
 _LARGEST_FORM = 65_536
+"""Bytes of the fields of a form, without an uploaded file."""
 _MOST_FIELDS = 200
 _OWN_SITE = ("same-origin", "none")
 """`sec-fetch-site` of requests from pages of this website, and of addresses that the visitor entered."""

@@ -18,9 +18,11 @@ from noughts_server.web.site_settings import SiteSettings
 logger = structlog.get_logger("noughts.server")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
+"""The wait before a restart: the first one, and the limit up to which it doubles."""
 _HEALTHY_SECONDS = 10.0
 """After a child that ran at least this long, the wait before the restart is the first one again."""
 _CLOSING_SECONDS = 5.0
+"""Seconds in which the website must end."""
 _CHILD = "noughts_server.web.child"
 
 

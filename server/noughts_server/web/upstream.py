@@ -56,6 +56,7 @@ _COMPUTED = leaderboards_pb2.GetBatchRatingsRequest
 _COMPUTED_AT_ONCE = 8
 """The same limit for calls that need a long computation of the server, for which other calls must not wait."""
 _LONG_AT_ONCE = 32
+"""Concurrent calls with a deadline of their own, e.g. uploads, which must not block other calls."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")

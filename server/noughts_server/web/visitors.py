@@ -21,8 +21,10 @@ from noughts_server.web.upstream import GUEST
 
 _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45
+"""Characters of an IPv6 address."""
 _MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
 _RATE_SECONDS = 10.0
+"""Seconds in which the requests of an address count."""
 _STATIC_FILES = "/static/"
 TRANSPORT = "noughts.transport"
 """The ASGI extension of each request. Its `transport` takes complete chunks of HTTP."""

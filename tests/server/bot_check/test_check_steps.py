@@ -105,7 +105,7 @@ async def test_each_fault_is_found_by_its_step_which_gives_advice(tmp_path: Path
     assert step in failed_steps(results)
     assert results[step].detail
     assert results[step].advice
-    assert "hm" in results[step].said
+    assert "hm" in results[step].output
 
 
 async def test_bot_that_takes_a_global_name_fails_in_a_second_process(tmp_path: Path) -> None:

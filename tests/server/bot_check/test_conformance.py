@@ -95,8 +95,8 @@ async def test_check_in_a_variant_that_the_bot_does_not_play_is_a_fault(tmp_path
 
 async def test_last_output_of_a_faulty_bot_is_kept(tmp_path: Path) -> None:
     report = await check_games(write_bot(tmp_path, "raise ValueError('why')", before="print('x' * 100_000, 'here')"))
-    assert "ValueError: why" in report.said
-    assert len(report.said) <= 64 * 1024
+    assert "ValueError: why" in report.output
+    assert len(report.output) <= 64 * 1024
 
 
 async def test_error_of_a_bot_that_cannot_be_imported_names_its_exception(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_process_of_a_bot_that_never_answers_is_ended(tmp_path: Path) -> N
     report = await check_games(write_bot(tmp_path, endless_loop), seconds=0.3)
     assert report.faults == ["got no answer in time, expected a move"]
     with pytest.raises(ProcessLookupError):
-        os.kill(int(report.said), 0)
+        os.kill(int(report.output), 0)
 
 
 @pytest.mark.parametrize(

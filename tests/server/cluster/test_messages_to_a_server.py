@@ -50,7 +50,7 @@ class ServerSide:
             asks.first_clock_us.append(0)
             asks.second_clock_us.append(0)
             asks.spent_us.append(spent_us)
-        self.remote._tell("far", self.player, asks)
+        self.remote._forward_asks("far", self.player, asks)
 
 
 @pytest.fixture

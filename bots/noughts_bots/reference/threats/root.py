@@ -10,6 +10,7 @@ from noughts_referee.rules import members
 _ATTACK_SHARE = 0.3
 """The largest share of the effort for a win by threats. It is searched first, because it ends the search."""
 _FOURS_NODES = 2000
+"""Positions of the first search, which looks only for wins by fours."""
 _THREATS_DEPTHS = range(1, 7)
 _DEEPEST = 60
 """The largest depth in half-moves. With threats, the recursion stays far from the interpreter's limit."""

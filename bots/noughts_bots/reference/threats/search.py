@@ -24,6 +24,7 @@ EVERY_MOVE_CELLS = 36
 _WIDTH = 14
 """The number of moves that are searched on larger boards, if they do not all lose."""
 _MOST_TABLE_ENTRIES = 1 << 17
+"""The table is cleared when it has this many positions."""
 _LEAF_FOURS_NODES = 24
 """Positions of the search by fours at a leaf."""
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
@@ -131,7 +132,12 @@ class Search:
                 best, best_cell, floor = self._try(own, other, cell, depth - 1, best, best_cell, floor, beta, ply)
                 if best > -CERTAIN:
                     break
-        kind = _AT_LEAST if best >= beta else _EXACT if best > alpha else _AT_MOST
+        if best >= beta:
+            kind = _AT_LEAST
+        elif best > alpha:
+            kind = _EXACT
+        else:
+            kind = _AT_MOST
         if len(self._table) >= _MOST_TABLE_ENTRIES:
             self._table.clear()
         self._table[key] = (depth, _nearer(best, ply), kind, best_cell)

@@ -18,6 +18,7 @@ _SPECS = (
 )
 
 _CONCURRENCY = 256
+"""Enough concurrent games for full frames."""
 
 
 _HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"

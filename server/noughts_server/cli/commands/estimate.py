@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _MOST_GAMES = 10_000
+"""Limit of the games of the trial."""
 
 
 # Sizes of the chart, in pixels.

@@ -225,7 +225,9 @@ def _website_listener(address: str | None, *, encrypted: bool) -> socket.socket 
 def _announce(output: OutputOptions, options: ServeOptions, server: "Server", site: str | None) -> None:
     address, database = server.address, read_database(options.database)
     # An address with a password in it must not stay on the screen.
-    database_option = "" if database is None else f" --db {'URL' if '@' in database else shlex.quote(database)}"
+    database_option = ""
+    if database is not None:
+        database_option = " --db URL" if "@" in database else f" --db {shlex.quote(database)}"
     # Clients on other machines cannot call 0.0.0.0 or [::], so print HOST for the server's name.
     reachable_address = address if host_of(address).strip("[]0.:") else "HOST" + address[address.rindex(":") :]
     server_option = "" if address == DEFAULT_SERVER else f" --server {reachable_address}"

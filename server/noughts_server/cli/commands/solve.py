@@ -23,6 +23,7 @@ from noughts_server.openings.reading import read_opening
 from noughts_server.records.explaining import VALUES
 
 _THREATS_NODES = 40_000
+"""Positions that the search for threats visits at most."""
 _CONNECT4 = "connect4"
 
 
@@ -90,7 +91,10 @@ def solve(
     document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
     best = () if result is None else best
     document |= {"plies": plies, "exact": exact, "best": [cell_name(rules, cell) for cell in best]}
-    within = "" if plies is None else f" in {'' if exact else 'at most '}{printing.count(plies, 'ply', 'plies')}"
+    within = ""
+    if plies is not None:
+        at_most = "" if exact else "at most "
+        within = f" in {at_most}{printing.count(plies, 'ply', 'plies')}"
     text = "; no forced win found" if result is None else f". Best: {cell_names(rules, best)}"
     output.show(document, f"{'XO'[position.side]} to move: {VALUES[result]}{within}{text}")
     if can_solve(position) and not exact:
@@ -117,7 +121,8 @@ def _solve_stdin(variant: Variant, effort: int, output: OutputOptions) -> None:
         with counting("Positions") as show:
             for number, (question, verdict) in enumerate(solving.verdicts(questions), start=1):
                 result = None if verdict is None else verdict.result
-                unsolved += result is None
+                if result is None:
+                    unsolved += 1
                 yield {
                     "position": question.position,
                     "value": result,

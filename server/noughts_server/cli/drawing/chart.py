@@ -6,6 +6,7 @@ from itertools import pairwise
 # Dots of a braille character (Unicode 2800), by row and column.
 _BRAILLE = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bits of the dots of a Braille character, row by row."""
 
 
 def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *, unicode: bool = True) -> list[str]:

@@ -34,9 +34,9 @@ def check_as_lines(report: "ConformanceReport", results: "Sequence[StepResult]")
         yield f"{start} move takes {mean:,} us, at most {longest:,} us."
     yield from (f"It {manner}." for manner in report.manners)
     yield from (f"The rule of {name}: it {kept}." for name, kept in report.rules.items())
-    if report.said:
+    if report.output:
         yield "It printed:"
-        yield from (f"  {line}" for line in _without_repeats(report.said.splitlines()))
+        yield from (f"  {line}" for line in _without_repeats(report.output.splitlines()))
     yield from (f"Wrong: {report.spec}: {fault}." for fault in report.faults)
     if report.faults:
         return
@@ -56,9 +56,9 @@ def _step_lines(spec: str, results: "Sequence[StepResult]") -> Iterator[str]:
         if result.outcome == "failed":
             yield f"Wrong: {spec}: {result.name}: {result.detail}."
             yield f"  What to do: {result.advice}."
-            if result.said:
+            if result.output:
                 yield "  It printed:"
-                yield from (f"    {line}" for line in _without_repeats(result.said.strip().splitlines()[-20:]))
+                yield from (f"    {line}" for line in _without_repeats(result.output.strip().splitlines()[-20:]))
     skipped_results = [result for result in results if result.outcome == "skipped"]
     would_lose = [result.name for result in skipped_results if "would lose here" in result.detail]
     if would_lose:
@@ -86,14 +86,14 @@ def check_as_junit(report: "ConformanceReport", results: "Sequence[StepResult]")
     games = ElementTree.SubElement(suite, "testcase", classname=report.spec, name=_GAMES_STEP)
     if report.faults:
         failure = ElementTree.SubElement(games, "failure", message=printing.printable("; ".join(report.faults)))
-        failure.text = printing.printable(report.said)
+        failure.text = printing.printable(report.output)
     for result in results:
         case = ElementTree.SubElement(
             suite, "testcase", classname=report.spec, name=result.name, time=f"{result.seconds:.3f}"
         )
         if result.outcome == "failed":
             failure = ElementTree.SubElement(case, "failure", message=printing.printable(result.detail))
-            failure.text = printing.printable(f"{result.advice}\n{result.said}")
+            failure.text = printing.printable(f"{result.advice}\n{result.output}")
         elif result.outcome == "skipped":
             ElementTree.SubElement(case, "skipped", message=result.detail)
     return ElementTree.tostring(suite, "unicode")

@@ -57,12 +57,10 @@ class TournamentTables:
             }
             for place, row in enumerate(self.rows, start=1)
         ]
-        pairings = {"bracket" if self._bracket else "pairings": pairings_document(self.matches)}
-        return {
-            "standings": standings,
-            "crosstable": self.crosstable.document(),
-            **(pairings if self.matches else {}),
-        }
+        document = {"standings": standings, "crosstable": self.crosstable.document()}
+        if self.matches:
+            document["bracket" if self._bracket else "pairings"] = pairings_document(self.matches)
+        return document
 
     def print_standings(self, console: Console) -> None:
         """Print the standings, and lines on tie-breaks, byes and withdrawn entries, which have no column."""

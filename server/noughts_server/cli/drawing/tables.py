@@ -42,7 +42,7 @@ def _cell(content: str) -> str:
 def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:
     """Return the indices of each block's columns: those that name the row, and as many others as fit."""
     widths = [max(len(column.title), *(len(row[index]) for row in cells)) + 2 for index, column in enumerate(columns)]
-    name_columns = 1 + (columns[1].key == "name")
+    name_columns = 2 if columns[1].key == "name" else 1
     first_columns = list(range(name_columns))
     blocks: list[list[int]] = []
     width_left = 0

@@ -14,7 +14,9 @@ from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
 from noughts_server.local.run import play_locally
 
 _SECONDS = 3.0
+"""Seconds of the trial."""
 _GAMES_PER_PAIR = 10_000
+"""More games than a trial can play."""
 
 
 def pace_by_trial(plan: LocalPlan) -> Pace:

@@ -14,6 +14,7 @@ RatingListVariantOption = Annotated[
 
 _USUAL_VARIANT, _USUAL_TIME_CLASS = "tictactoe", "untimed"
 _MOST_LISTS = 5
+"""Other lists that an error names."""
 
 
 class KnownList(NamedTuple):

@@ -18,6 +18,7 @@ from noughts_server.cli.screens.board_mode import Mode
 _LEAVING_SECONDS = 2.0
 """Seconds that the application can take to end after its terminal was closed: a write to the terminal can hang."""
 _HUNG_UP = 128 + signal.SIGHUP
+"""The exit code after the terminal was closed, as in shells."""
 
 
 class Application(App[None]):

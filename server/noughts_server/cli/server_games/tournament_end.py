@@ -14,11 +14,14 @@ from noughts_server.core.resource_names import short
 
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 LOOK_SECONDS = 0.2
+"""Seconds between two requests for the tournament."""
 _WAIT_SECONDS = 1.0
 _REPORT_SECONDS = 60.0
+"""Seconds between two lines of progress if stderr is not a terminal."""
 _REJECTED, _STOPPED = 1, 3
 """Exit codes of `wait`."""
 _RESTART_SECONDS = 60.0
+"""Seconds for which a server that restarts can be unavailable."""
 _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 
 

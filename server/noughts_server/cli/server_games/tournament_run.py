@@ -26,7 +26,9 @@ from noughts_server.convert.settings import settings_message
 from noughts_server.core.resource_names import bot_name
 
 _ONLINE_SECONDS = 30.0
+"""Seconds in which a started bot must be online."""
 _STOP_SECONDS = 5.0
+"""Seconds in which a bot's process must end."""
 
 
 def play_on_server(client: Client, specs: Sequence[BotSpec], settings: TournamentSettings) -> pb.Tournament:

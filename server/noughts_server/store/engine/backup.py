@@ -13,6 +13,7 @@ from noughts_server.store.engine import troubles
 from noughts_server.store.engine.schema import games
 
 _PAGES_AT_ONCE = 1024
+"""Pages between two reports of progress."""
 _FOR_THIS_USER = 0o600
 
 

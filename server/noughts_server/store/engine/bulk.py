@@ -13,6 +13,7 @@ Item = TypeVar("Item")
 # from a busy event loop. With one step for each row, a batch of 3,000 games took three seconds.
 _ROWS_A_STATEMENT = 256
 _KEPT_STATEMENTS = 64
+"""Statements in the cache."""
 _KEYS_A_STATEMENT = 1000
 """For keys of one column; statements with deeply nested conditions need fewer."""
 

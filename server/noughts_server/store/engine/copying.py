@@ -12,6 +12,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import metadata, nodes, programs
 
 _ROWS_AT_ONCE = 1_000
+"""Rows of a batch."""
 
 
 async def copy_database(

@@ -30,9 +30,12 @@ ANSWERERS = 3
 """Threads that build the answers of callers."""
 _ALL_READERS = READERS + ANSWERERS + 1
 BUSY_SECONDS = 5.0
+"""The usual wait for another process that locks the database."""
 
 _CLOSING_SECONDS = 10.0
+"""The time in which `close` waits for transactions."""
 _FIRST_RETRY_SECONDS = 0.1
+"""The delay before the first further attempt. It doubles with each one."""
 _LONGEST_RETRY_SECONDS = 2.0
 
 

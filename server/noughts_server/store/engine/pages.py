@@ -17,6 +17,7 @@ from noughts_server.store.validation import check_text
 DEFAULT_SIZE = 50
 LARGEST_SIZE = 1000
 _LONGEST_SEARCH = 63
+"""The longest name has this many characters."""
 
 Item = TypeVar("Item")
 Key = list[int | float | str]
@@ -26,6 +27,7 @@ Key = list[int | float | str]
 # elsewhere.
 _CHECK_BYTES = 6
 _LONGEST_TOKEN = 2_000
+"""Characters of a page token. The store's own tokens are shorter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ _DRIVER = "postgresql+psycopg"
 _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
 """Keys of advisory locks, which PostgreSQL keeps separate for each database."""
 _CONNECT_SECONDS = 5
+"""Time limit of a new connection."""
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
 _RESTING_SECONDS, _LONGEST_RESTING_SECONDS = 3, 24

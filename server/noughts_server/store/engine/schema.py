@@ -564,6 +564,7 @@ rating_history = Table(
 )
 
 LARGE_MOVE = 300
+"""Rating points from which the operator sees a move."""
 LARGE_MOVES = text(f"(moved >= {LARGE_MOVE} OR moved <= {-LARGE_MOVE})")
 """A condition on `rating_moves`: moves that the operator should check. Literal SQL, as `LOST_BY_FAULT` is."""
 

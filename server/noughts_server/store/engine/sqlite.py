@@ -28,11 +28,13 @@ from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 # of 4,096 bytes a page, a row of more than 1,002 bytes in a table without rowid needs an overflow page.
 _PAGE_BYTES = 8_192
 _JOURNAL_BYTES = 64 << 20
+"""The size to which SQLite truncates the write-ahead log after a checkpoint."""
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
 
 _KEPT_STATEMENTS = 64
 _MOST_FINDINGS = 100
+"""Limit of the reported findings."""
 
 
 def url_of(file: Path | str) -> str:

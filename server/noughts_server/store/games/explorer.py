@@ -44,6 +44,7 @@ PLIES = 12
 ENDED = -1
 """The move in a position in which a game ended."""
 _MOST_GAMES = 10
+"""Limit of the games that an answer names."""
 _SEARCHED_A_GAME = 32
 """Positions searched to judge a game, on average: 4,096 for all games of a step take about 0.1 s."""
 _SMALL = 9

@@ -71,9 +71,13 @@ _COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinar
 
 DAY_MS = 86_400_000
 ROWS_AT_ONCE = 1000
+"""Rows in memory at once."""
 COMMENTED_ROWS_AT_ONCE = 10
+"""The same for games with comments, which can have megabytes."""
 _LISTED_ROWS_AT_ONCE = 100
+"""The same for lists, which end when a page is full."""
 _TOURNAMENTS_A_STATEMENT = 100
+"""Databases limit the nesting of a statement's conditions."""
 _MOST_GAMES_READ = 100_000
 """Limit of the games that the query of a page reads, so that a filter with few matches is not slow."""
 _PAGE_BYTES = 1 << 20

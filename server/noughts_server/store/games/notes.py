@@ -14,6 +14,7 @@ from noughts_server.store.tournaments.tournaments import get_tournament
 LONGEST_NOTE = 64 * 1024
 """Characters; a longer text keeps its beginning, which has the reason, and its end."""
 _REASON = 1_000
+"""Characters at the beginning of a long note that are kept."""
 _CUT = "\n[...]\n"
 
 

@@ -11,6 +11,7 @@ from noughts_server.store.engine.schema import game_notes, games, requests, toke
 REQUESTS_MS = 7 * 86_400_000
 """Clients repeat a request within minutes, or after a restart."""
 NOTES_MS = 90 * 86_400_000
+"""The age at which notes on games can be deleted."""
 TOKENS_MS = 30 * 86_400_000
 """Lists show a token for this time after it was revoked or has expired."""
 

@@ -71,6 +71,7 @@ def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesT
 
     This is the first tournament after `after`. After the last tournament, it is the first of all.
     """
+    # False sorts before True, so the tournaments after `after` come first.
     unsearched = select(tournaments).where(UNSEARCHED).order_by(tournaments.c.id <= after, tournaments.c.id)
     row = connection.execute(unsearched.limit(1)).first()
     if row is None:
@@ -175,8 +176,7 @@ def list_puzzles(
     statement = select(puzzles).where(_IS_OLDEST, puzzles.c.variant.in_(variants))
     if moves:
         statement = statement.where(puzzles.c.moves == moves)
-    column = puzzles.c
-    order = (column.variant, column.moves, column.position, column.tournament_id)
+    order = (puzzles.c.variant, puzzles.c.moves, puzzles.c.position, puzzles.c.tournament_id)
     method = f"ListPuzzles {variant} {moves}"
     page = read_page(connection, statement, lambda row: row, method, order, size=size, page_token=page_token)
     ordinals: defaultdict[int, set[int]] = defaultdict(set)

@@ -28,6 +28,7 @@ from noughts_server.tables.pairings import MatchRow
 from noughts_server.tables.standings import Standing, rank_entries
 
 _CELLS_A_PAGE = 65_536
+"""Cells in a message, so that it stays below the limit of its size."""
 _MOST_AT_TOP = 1_000
 
 

@@ -18,6 +18,7 @@ from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.standings import TiedGames, head_to_heads
 
 _AT_ONCE_SECONDS = 0.05
+"""Sums that took at most this long are computed for each request."""
 _SHARE = 20
 """Sums that took longer than `_AT_ONCE_SECONDS` are computed again only after this many times their duration."""
 _MOST_KEPT = 256

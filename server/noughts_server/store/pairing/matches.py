@@ -25,7 +25,9 @@ from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_settings
 
 _MOST_OPENINGS = 20
+"""The most frequent openings, whose results are stored."""
 _MOST_REFEREES = 100
+"""Limit of the referees that are named with their numbers of games."""
 # A win, a draw, a loss and no result for the side that moved first, and for the other.
 _RESULTS = (
     (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS, Result.VOID),

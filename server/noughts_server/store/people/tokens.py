@@ -21,6 +21,7 @@ from noughts_server.store.validation import check_name
 _PREFIX = "nou_"
 _RANDOM_BYTES = 24  # 32 characters
 _TOUCH_MS = 60_000
+"""The least time between two records of a token's use, so that few calls write."""
 
 
 @dataclass(frozen=True, slots=True)

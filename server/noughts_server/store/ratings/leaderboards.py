@@ -30,6 +30,7 @@ Places = Mapping[int, Place]
 """Places by the bot's key."""
 
 _FEWEST_FOR_TREND = 10
+"""With fewer games, a rating has no trend."""
 _LIST = rating_lists.c.variant, rating_lists.c.time_class
 
 
@@ -182,7 +183,7 @@ def leaderboard(
             above += _active_above(connection, row, last)
         rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id].rank, row))
         last = place(row)
-        above += row.retired_at is None
+        above += 1 if row.retired_at is None else 0
     next_page_token = write_page_token(method, [*last, above]) if last and len(page) > limit else ""
     return Page(rows, next_page_token)
 

@@ -40,6 +40,7 @@ FEWEST_LOSSES, FEWEST_CONCEDED = 10, 3
 SHORT = 1 / 3
 """A game is short below this share of the median number of moves of its variant."""
 _MOST_RUNS = 10_000
+"""Limit of the runs of the log that a search reads."""
 _ROWS_AT_ONCE = 1_000
 _TIME_BYTES = 4
 """The bytes of a move's time in `games.times`; the bytes of its cell depend on the board."""

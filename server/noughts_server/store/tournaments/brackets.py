@@ -65,7 +65,9 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
     for played, games_left in read_pairings(connection, tournament.id, from_round):
         lead = played.first_points - played.second_points
-        winner = None if games_left or not lead else labels[played.first if lead > 0 else played.second]
+        winner = None
+        if lead and not games_left:
+            winner = labels[played.first if lead > 0 else played.second]
         row = MatchRow(
             round=played.round,
             first=labels[played.first],

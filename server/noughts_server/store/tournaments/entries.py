@@ -33,6 +33,7 @@ from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
 from noughts_server.store.validation import check_name
 
 _MOST_WAITED_FOR = 20
+"""Limit of the tournaments that a message names."""
 _LATE = {
     LateEntries.NEVER: (),
     LateEntries.WHILE_PAUSED: (TournamentState.PAUSED,),

@@ -40,7 +40,7 @@ class StoredRun:
     ) -> TournamentSettings:
         """Return the settings for resuming, which can have more games or rounds. Raises NotResumed.
 
-        With `same_seed`, the seeds must be equal. Openings can be omitted, because their file can be gone.
+        With `same_seed`, the seeds must be equal. Openings can be omitted, because their file is possibly deleted.
         """
         settings = settings if same_seed else replace(settings, seed=self.settings.seed)
         # Runs of earlier versions did not keep scores.
@@ -64,7 +64,7 @@ class StoredRun:
         return settings
 
 
-def cut_off_run(connection: Connection) -> Tournament | None:
+def killed_run(connection: Connection) -> Tournament | None:
     """Return the newest run that was killed. A run that is interrupted normally pauses its tournament."""
     running = (owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
     newest = select(tournaments.c.id).join(owners).where(*running).order_by(tournaments.c.id.desc()).limit(1)

@@ -27,6 +27,7 @@ from noughts_server.store.tournaments.tournaments import (
 )
 
 _LONGEST_LABEL = 63
+"""The longest label of an entry."""
 _PART = 25
 """Characters of a version in an ID that the server chooses."""
 _RUNNING = tournaments.c.state == TournamentState.RUNNING
@@ -126,11 +127,14 @@ def _free_slug(connection: Connection, versions: Iterable[BotVersion]) -> str:
     def is_taken(number: int) -> bool:
         return connection.scalar(select(exists().where(tournaments.c.slug == slug(number)))) is True
 
-    # A few lookups, because there can be thousands of tests of the same versions.
-    taken, free = 0, 1
-    while is_taken(free):
-        taken, free = free, 2 * free
-    while free - taken > 1:
-        middle = (taken + free) // 2
-        taken, free = (middle, free) if is_taken(middle) else (taken, middle)
-    return slug(free)
+    # There can be thousands of tests of the same versions, so bisection needs only a few lookups.
+    used, unused = 0, 1
+    while is_taken(unused):
+        used, unused = unused, 2 * unused
+    while unused - used > 1:
+        middle = (used + unused) // 2
+        if is_taken(middle):
+            used = middle
+        else:
+            unused = middle
+    return slug(unused)

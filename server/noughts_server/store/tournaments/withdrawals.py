@@ -57,7 +57,7 @@ def withdraw_failing(
         counts = _faults(connection, tournament.id, entry)
         if counts.total() >= limit:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-            lost = f"{counts.total()} game{'s' * (counts.total() != 1)}"
+            lost = "1 game" if counts.total() == 1 else f"{counts.total()} games"
             reason = f"lost {lost} through its own fault ({kinds})"
             withdrawals += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
     return withdrawals

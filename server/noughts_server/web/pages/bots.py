@@ -17,7 +17,9 @@ from noughts_server.web.pages.website import Website
 
 _FILTERS = ("owner", "search", "online_only")
 _RECENT = 20
+"""Games on the page of a bot."""
 _MOST_CURVES = 10
+"""Lists whose curve of ratings the page shows."""
 
 
 async def bots_page(website: Website, request: Request) -> Response:

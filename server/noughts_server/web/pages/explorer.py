@@ -10,6 +10,7 @@ from noughts_server.web.forms import whole_number
 from noughts_server.web.pages.website import Website
 
 _MOST_CELLS = 900
+"""No board has more cells."""
 
 
 async def explorer_page(website: Website, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The page of a game, the same for frames on other sites, and its board as a picture."""
+"""The page of a game, its version for frames on other sites, and pictures of its board."""
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -17,9 +17,11 @@ from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
 
 _MOST_NUMBERS = 900
+"""Limit of the last moves that have numbers on the board: as many as the largest board has cells."""
 _MOST_USED = 4
-"""Cells that define the used area of a large board: the outermost ones."""
+"""The outermost used cells of a large board: they define its used area."""
 _A_DAY = "public, max-age=86400"
+"""The caching of pictures that do not change any more, in seconds."""
 
 
 async def game_page(website: Website, request: Request) -> Response:
@@ -45,7 +47,7 @@ async def game_analysis(website: Website, request: Request) -> Response:
 
 
 async def embedded_game(website: Website, request: Request) -> Response:
-    """Return the game's board alone, which other sites may show in a frame."""
+    """Return only the game's board, which other sites can show in a frame."""
     game = await _game_with_players(website, request)
     return await website.views.page(request, "games/embed.html.jinja", headers=FRAMED, **game)
 
@@ -83,7 +85,7 @@ async def board_as_png(website: Website, request: Request) -> Response:
 
 
 async def empty_board(website: Website, request: Request) -> Response:
-    """Return a board without stones, for scripts: of a large one, the area around the cells that are `used`."""
+    """Return a board without stones for scripts. Of a large board, return the area around the cells `used`."""
     query = request.query_params
     variant = query.get("variant", "")
     board = geometry(variant)
@@ -124,7 +126,7 @@ async def _game_with_players(website: Website, request: Request) -> Document:
 
 
 async def _game_of(website: Website, request: Request) -> Document:
-    """Return the game from the record, or from the feed if it is not over, its notes, and the address's ply."""
+    """Return the game, its notes, and the ply in the address. A live game comes from the feed."""
     name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
     # A bot's stderr output is only for its owner and the organiser.
     visitor = visitor_of(request)

@@ -18,6 +18,7 @@ from noughts_server.web.upstream import Failure
 
 _MOST_TOKENS = 1_000
 _RECENT = 10
+"""Tournaments, bots and games of each list of the page."""
 _DAY_SECONDS = 86_400
 _TOKEN_FORM = ("label", "days", "bot")
 _UPLOAD_FORM = {

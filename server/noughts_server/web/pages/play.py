@@ -27,6 +27,7 @@ _USUAL = {"opponent": "", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
 _FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move", "moves"), "")}
 """Fields of the form and their defaults. Without an opponent, the form proposes a bot of the website."""
 _MOST_CELLS = 2**16
+"""No board has more cells, and no game more plies."""
 
 
 async def play_page(website: Website, request: Request) -> Response:

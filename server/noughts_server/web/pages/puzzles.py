@@ -11,6 +11,7 @@ from noughts_server.web.forms import number_of, whole_number
 from noughts_server.web.pages.website import Website
 
 _MOST_CELLS = 900
+"""No board has more cells."""
 
 
 async def puzzles_page(website: Website, request: Request) -> Response:

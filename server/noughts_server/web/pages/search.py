@@ -9,6 +9,7 @@ from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_server.web.pages.website import Website
 
 _MOST = 20
+"""Results of each kind."""
 
 
 async def search_page(website: Website, request: Request) -> Response:

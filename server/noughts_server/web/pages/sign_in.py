@@ -10,6 +10,7 @@ from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
 _MOST_FAILURES = 10
+"""Limit of the failed attempts of an address in a minute."""
 
 
 async def sign_in_page(website: Website, request: Request) -> Response:

@@ -21,6 +21,7 @@ _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
 _MOST_FAULTS = 10
 _LAST_GAMES = 8
+"""The last games that the overview shows."""
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100

@@ -149,7 +149,7 @@ def check(
                 times=times,
                 invite=invite,
                 clock_us=clock_us,
-                tell=show_progress,
+                on_progress=show_progress,
             )
             report = await check_bot(parsed, plan, launcher)
             return report, [] if report.faults or not steps else await run_steps(parsed, launcher, plan)

@@ -16,6 +16,7 @@ from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, r
 from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0
+"""The longest wait for a move of the child."""
 
 Value = TypeVar("Value")
 
@@ -66,7 +67,7 @@ def _child_bot(
             yield _ChildBot(session, runner), variant
         finally:
             runner.run(session.stop())
-            for line in session.said.splitlines():
+            for line in session.output.splitlines():
                 printing.note(f"  | {line}")
 
 

@@ -76,7 +76,9 @@ def list_bots(
 
 
 def _presence(bot: pb.Bot) -> str:
-    return "retired" if bot.HasField("retire_time") else "yes" if bot.online else "no"
+    if bot.HasField("retire_time"):
+        return "retired"
+    return "yes" if bot.online else "no"
 
 
 def _list_reference_bots(output: OutputOptions) -> None:

@@ -100,10 +100,14 @@ def _thought_line(game: pb.Game, ply: int, thought: Thought | None) -> str:
     move = cells_text(variant, [game.moves[ply]]) if ply < len(game.moves) else "no move"
     parts = [f"score {game.scores[ply]:+g}"] if ply in game.scores else []
     if thought is not None:
-        parts += [f"depth {thought.depth}"] if thought.depth else []
-        parts += [f"{thought.nodes:,} {'node' if thought.nodes == 1 else 'nodes'}"] if thought.nodes else []
-        parts += [f"{thought.time_us / 1e6:g} s"] if thought.time_us else []
-        parts += [f"expects {cells_text(variant, thought.pv)}"] if thought.pv else []
+        if thought.depth:
+            parts.append(f"depth {thought.depth}")
+        if thought.nodes:
+            parts.append(printing.count(thought.nodes, "node"))
+        if thought.time_us:
+            parts.append(f"{thought.time_us / 1e6:g} s")
+        if thought.pv:
+            parts.append(f"expects {cells_text(variant, thought.pv)}")
     return f"{ply + 1}. {move}: {', '.join(parts)}"
 
 

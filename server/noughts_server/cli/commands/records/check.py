@@ -38,10 +38,12 @@ def check(file: FileArgument, *, files: FileDialect, output: OutputOptions) -> N
     if not games:
         report([Finding(1, "got a file without games, expected at least one")])
     verdict = printing.count(len(errors_found), "error") if errors_found else "nothing wrong"
-    errors = [
-        {"line": finding.line, "error": finding.error, **({"file": finding.file} if finding.file else {})}
-        for finding in errors_found
-    ]
+    errors: list[dict[str, object]] = []
+    for finding in errors_found:
+        error: dict[str, object] = {"line": finding.line, "error": finding.error}
+        if finding.file:
+            error["file"] = finding.file
+        errors.append(error)
     output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {verdict}")
     if errors_found:
         raise SystemExit(1)

@@ -68,11 +68,11 @@ def create(
     rights = f"{' '.join(token.scopes)}{'' if expire_ms is None else f', until {clock(expire_ms)}'}"
     summary = f"Token {token_id(token)} of {token.owner}: {rights}."
     output.hint(f"{summary} Keep it: it is not shown again." if file is None else f"{summary} {file} has it.")
-    document: dict[str, object] = {
-        "id": token_id(token),
-        "owner": token.owner,
-        **({"token": secret} if file is None else {"file": str(file)}),
-    }
+    document: dict[str, object] = {"id": token_id(token), "owner": token.owner}
+    if file is None:
+        document["token"] = secret
+    else:
+        document["file"] = str(file)
     document |= {"scopes": list(token.scopes), "expires": iso(expire_ms)}
     # Only the secret goes to stdout, so that a shell script can read it.
     output.show(document, secret if file is None else lambda: None)

@@ -1,4 +1,4 @@
-"""Reads cells as people type them: by name (see `rules.cells`), or by the digits of a numeric keypad on 3x3."""
+"""Read cells that a person types: by name (see `rules.cells`), or on 3x3 by the digits of a numeric keypad."""
 
 from noughts_referee.rules import Variant, column_name, read_cell
 
@@ -21,7 +21,7 @@ def is_column(variant: Variant, letter: str) -> bool:
 
 def is_complete(variant: Variant, text: str) -> bool:
     """Return whether the text names a cell and no further digit could name another: no Enter is needed."""
-    row = text[len(text.rstrip("0123456789")) :]
+    row = text.removeprefix(text.rstrip("0123456789"))
     return row != "" and read_cell(variant, text) is not None and int(row) * 10 > variant.rows
 
 

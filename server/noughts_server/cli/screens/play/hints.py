@@ -15,6 +15,7 @@ from noughts_referee.rules import Position, Variant
 Computed = TypeVar("Computed")
 
 _HINT_MICROSECONDS = 2_000_000
+"""The time that the bot has for a hint."""
 _SMALL_CELLS = 9
 """Size of the boards that `minimax` solves at once."""
 

@@ -29,6 +29,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import bot_name
 
 _LOOK_SECONDS = 0.5
+"""Seconds between two requests for the challenge."""
 
 
 @dataclass(frozen=True, slots=True)

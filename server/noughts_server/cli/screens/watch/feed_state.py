@@ -9,6 +9,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import printing
 
 _ARROW_SECONDS = 4.0
+"""Seconds for which an arrow shows that a bot has risen or fallen."""
 
 
 class FeedState:

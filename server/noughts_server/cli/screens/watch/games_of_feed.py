@@ -116,10 +116,13 @@ def _screen_game(game: pb.WatchedGame, seconds_since_move: float) -> ShownGame |
     is_over = game.state == pb.GAME_STATE_ENDED
     mover = len(game.moves) % 2
     is_running = game.state == pb.GAME_STATE_RUNNING
-    clocks = [
-        None if clock is None else precise(clock / 1e6 - (seconds_since_move if is_running and side == mover else 0.0))
-        for side, clock in enumerate(clocks_of(game))
-    ]
+    clocks: list[str | None] = []
+    for side, clock_us in enumerate(clocks_of(game)):
+        if clock_us is None:
+            clocks.append(None)
+        else:
+            used_seconds = seconds_since_move if is_running and side == mover else 0.0
+            clocks.append(precise(clock_us / 1e6 - used_seconds))
     first, second = printing.printable(game.first), printing.printable(game.second)
     name = printing.printable(short_game(game.name))
     return ShownGame(

@@ -9,6 +9,7 @@ _HEAD_LINES = 2
 """Lines above the rows of standings."""
 _FEWEST_ROWS = 3
 _NARROWEST_STANDINGS = 34
+"""Columns that the standings need next to a board."""
 
 
 class Layout(NamedTuple):
@@ -82,4 +83,7 @@ def _most_rows(entries: Sequence[int], height: int) -> int:
 
 def _height(count: int, rows: int) -> int:
     """Return the lines of the standings with `rows` of `count` bots, plus a line for hidden rows."""
-    return 0 if not count else _HEAD_LINES + rows + (rows < count)
+    if not count:
+        return 0
+    lines = _HEAD_LINES + rows
+    return lines + 1 if rows < count else lines
