@@ -3,7 +3,7 @@
 It takes answers with their thinking times, overdue questions and disconnections. It produces questions (in each
 player's outbox) and finished games (`Arbiter.ended`). The same inputs give the same verdicts on every connection.
 
-`Arbiter.judge_answers` handles a frame's columns in one straight loop, the hot path of the whole server. It therefore
+`Arbiter.judge_answers` handles the columns of a frame in one loop, in which the server spends most of its time. So it
 reads the variant's tables itself instead of using `Position`; tests compare the two.
 """
 
@@ -121,8 +121,8 @@ class Arbiter:
         self.touched: set[Player] = set()
         """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
-        self._untold: dict[GameKey, list[tuple[Player, Game]]] = {}
-        """Games that are over and not stored yet, with the players that learn the end after the commit."""
+        self._waiting_for_commit: dict[GameKey, list[tuple[Player, Game]]] = {}
+        """Games that are over but not stored yet, with the players that get the end only after the commit."""
         self._last_handle = 0
 
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
@@ -198,7 +198,7 @@ class Arbiter:
             own = game.own
             other = game.opponent
             if (
-                cell >= board  # no connection passes on a number below 0
+                cell >= board  # No connection forwards a number below 0.
                 or (own | other) & mask[cell] != supports[cell]
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
@@ -247,7 +247,7 @@ class Arbiter:
         return complaints
 
     def conclude(self, game: Game, ply: int, value: int | None) -> None:
-        """End a game that waits for a proof with the value for its side to move; ask that side if it is None.
+        """End a game that waits for a proof, with the value for its side to move. If the value is None, ask that side.
 
         A game that has ended meanwhile does not change.
         """
@@ -356,7 +356,7 @@ class Arbiter:
             self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
-        """End games as void by the server's decision: nobody loses, and the scheduled games are played again."""
+        """End games as void by the server's decision: no player loses, and the scheduled games are played again."""
         for game in list(games):
             self._end(game, VOID)
 
@@ -436,19 +436,19 @@ class Arbiter:
         """Announce the end to the players that do not wait until the game is stored. A void game is never stored."""
         for player in game.players:
             if player.stored_ends and game.result is not Result.VOID:
-                self._untold.setdefault(game.key, []).append((player, game))
+                self._waiting_for_commit.setdefault(game.key, []).append((player, game))
             else:
                 player.outbox.ends.append(game)
                 self.touched.add(player)
 
     def announce_stored(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
         """Announce the ends of these games to the players that waited; those that are not `stored` are void."""
-        if not self._untold:
+        if not self._waiting_for_commit:
             return
         kept = {(game.tournament, game.ordinal, game.attempt) for game in stored}
         for record in games:
             key = record.tournament, record.ordinal, record.attempt
-            for player, game in self._untold.pop(key, ()):
+            for player, game in self._waiting_for_commit.pop(key, ()):
                 if key not in kept:
                     game.result, game.termination = VOID
                 player.outbox.ends.append(game)
@@ -456,5 +456,5 @@ class Arbiter:
 
     def forget_waiting(self, player: Player) -> None:
         """Forget the ends that a player waits for, because its new stream does not know these games."""
-        for key, waiting in list(self._untold.items()):
-            self._untold[key] = [(other, game) for other, game in waiting if other is not player]
+        for key, waiting in list(self._waiting_for_commit.items()):
+            self._waiting_for_commit[key] = [(other, game) for other, game in waiting if other is not player]

@@ -8,13 +8,13 @@ from noughts_referee.rules import InvalidInput
 
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
-"""Default time margin: by how much a move can exceed its limit, to allow for transport."""
+"""Default time margin: the time by which a move can exceed its limit because of transport."""
 ENGINE_MARGIN_US = 1_000_000
 """Default time margin of engines, which get their limits and keep their own clock."""
 NETWORK_CAP_US = 100_000
 """Default cap on the network time of a move that is not charged."""
 GRACE_SECONDS = 30.0
-"""Default reconnect timeout: how long a disconnected bot can stay away before it loses."""
+"""Default reconnect timeout: a bot that is disconnected for longer loses."""
 HEARTBEAT_SECONDS = 5.0
 """Default interval between the heartbeats that a quiet remote bot must echo."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
@@ -40,9 +40,9 @@ class TimeControl:
     """
 
     move_us: int = 0
-    """Limit of a single move. A move can also take no more than what is left of the base time."""
+    """Limit of a single move. The rest of the base time also limits a move."""
     bank_us: int = 0
-    """The base time: what the clock shows at the start."""
+    """The base time: the time on the clock at the start."""
     increment_us: int = 0
 
     @property
@@ -51,7 +51,7 @@ class TimeControl:
 
     @property
     def start_us(self) -> int:
-        """Return what a clock shows before the first move: the base time or the limit of a move; 0 without a limit."""
+        """Return the time on a clock before the first move: the base time or the limit of a move; 0 without a limit."""
         return self.bank_us or self.move_us
 
     def limit_us(self, left_us: int) -> int:
@@ -96,7 +96,7 @@ class TimeControl:
 def clocks_after(
     limits: Sequence[TimeControl | None], times_us: Iterable[int], opening_plies: int = 0
 ) -> tuple[int | None, int | None]:
-    """Return what both clocks show after moves of the two sides in turn; None for a side without a limit.
+    """Return the time on both clocks after moves of the two sides in turn; None for a side without a limit.
 
     The clocks start after the first `opening_plies` moves, which the players did not make.
     """

@@ -1,6 +1,6 @@
 """The bots' comments on the moves of a game, by ply: limits, and how they are stored (compressed JSON).
 
-The thoughts of bots have a limit of their own, which comments cannot use up."""
+The thoughts of bots have a separate limit."""
 
 import json
 import re
@@ -53,7 +53,7 @@ class Budget:
         return max(0, min(self._limit - self.used, self._limit // _SHARES - self._used_by[bot]))
 
     def take(self, bot: int, size: int) -> None:
-        """Count bytes of a bot, or with a negative size give them back."""
+        """Count bytes of a bot. A negative size releases bytes."""
         self.used += size
         self._used_by[bot] += size
         if not self._used_by[bot]:
@@ -79,7 +79,7 @@ class CommentKeeper:
         left = self.limits.game // 2 - used
         if left <= 0:
             return
-        # One byte remains, so that the side's next comment is stored at least as the mark.
+        # One byte remains, so that at least the mark of the side's next comment is stored.
         comment = shortened(text, min(self.limits.move, left - 1, self.comments.left(bot)))
         comments[ply] = comment
         self.comments.take(bot, _size(comment))

@@ -1,4 +1,4 @@
-"""A player with its connection, and its seats: the games that it can play at the same time."""
+"""A player with its connection and its seats (the number of games that it can play at the same time)."""
 
 from bisect import insort
 from collections import deque
@@ -62,7 +62,7 @@ class SeatPool:
         return self.timed if timed else self.untimed
 
     def full(self, seats: Seats, timed: bool) -> bool:
-        """Return whether it has no seat for another game. Only timed games take the seats for timed ones."""
+        """Return whether it has no seat for another game. Only timed games use the seats for timed games."""
         if timed:
             return self.timed_taken >= seats.timed or self.taken >= max(seats)
         return self.taken >= seats.untimed
@@ -86,9 +86,9 @@ class SeatPool:
 class ConnectedPlayer(Player):
     """A player with its connection and its capacity: one connection, or one process."""
 
-    room: SeatPool = field(default_factory=SeatPool)
+    pool: SeatPool = field(default_factory=SeatPool)
     guests: SeatPool = field(default_factory=SeatPool)
-    """Separate capacity of the same size for guests (see `GameConditions.guest`), which take none from tournaments."""
+    """Separate capacity of the same size for guests (see `GameConditions.guest`). It does not reduce the pool."""
     wire: PlayerConnection | None = field(default=None, init=False)
     members: "tuple[ConnectedPlayer, ...]" = field(default=(), init=False)
     """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
@@ -100,7 +100,7 @@ class ConnectedPlayer(Player):
 
     def enlist(self, members: int) -> "tuple[ConnectedPlayer, ...]":
         """Create this many members (at least one), each with its own connection, before the first game."""
-        self.members = tuple(ConnectedPlayer(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
+        self.members = tuple(ConnectedPlayer(self.key, self.margin_us, self.pool, self.guests) for _ in range(members))
         return self.members
 
     def seats(self, timed: bool) -> int:
@@ -112,7 +112,7 @@ class ConnectedPlayer(Player):
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
 
-    def room_seats(self) -> Seats:
+    def tournament_seats(self) -> Seats:
         """Return the seats for games of tournaments."""
         return Seats(self.seats(True), self.seats(False))
 
@@ -121,9 +121,9 @@ class ConnectedPlayer(Player):
 
         There are none during a tournament's timed games, and for a `test` none during any game of a tournament.
         """
-        room = self.room
-        busy = room.timed or room.timed_taken or (test and (room.untimed or room.taken))
-        return Seats(0, 0) if busy else self.room_seats()
+        pool = self.pool
+        busy = pool.timed or pool.timed_taken or (test and (pool.untimed or pool.taken))
+        return Seats(0, 0) if busy else self.tournament_seats()
 
     def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
         """Return the running games of tournaments, or with `guest` of challenges and guests' tests."""

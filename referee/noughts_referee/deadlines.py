@@ -14,7 +14,7 @@ from noughts_referee.monotonic import Now
 from noughts_referee.stalls import LEAST_US, Stalls
 
 _LOOK_AGAIN_US = 2 * LEAST_US
-"""After a stall, how long a late question waits for an answer that has arrived but not been read."""
+"""The time for which a late question waits after a stall, because its answer can have arrived without being read."""
 
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since the question was sent."""
@@ -39,11 +39,11 @@ class PendingTurns:
         self._frames: deque[tuple[int, list[int], list[int]]] = deque()
         """Frames in the order written: time, games, plies."""
         self._written: dict[int, int] = {}
-        """When the last question of each game was written."""
+        """The times at which the last question of each game was written."""
         self._resent: set[int] = set()
         """Games in the outbox whose question was written to an earlier stream. Their clocks run."""
-        self._held: dict[int, tuple[int, int]] = {}
-        """Per game, the ply of a timed question that waits for the player, and since when."""
+        self._waiting_since: dict[int, tuple[int, int]] = {}
+        """By game, the ply of a timed question that waits for the player, and the start of the wait."""
         self._searched: tuple[Outbox, int] = (player.outbox, 0)
         """The outbox last searched for waiting questions, and the number of questions searched."""
         self._limits = _Limits(self._over, now)
@@ -64,8 +64,8 @@ class PendingTurns:
             handle, ply = game.handle, game.ply
             if game.mover is not self._player or game.time is None or handle in self._resent:
                 continue
-            if self._held.get(handle, (None,))[0] != ply:
-                self._held[handle] = ply, since
+            if self._waiting_since.get(handle, (None,))[0] != ply:
+                self._waiting_since[handle] = ply, since
                 deadlines.append((since + self._allowed(game) + self._player.network_us, handle, ply))
         if deadlines:
             self._limits.set(deadlines)
@@ -79,8 +79,8 @@ class PendingTurns:
         written = self._written
         written.update((game, now) for game in games if game not in self._resent)
         self._resent.difference_update(games)
-        for game, ply in zip(games, plies, strict=True) if self._held else ():
-            held, since = self._held.pop(game, (None, now))
+        for game, ply in zip(games, plies, strict=True) if self._waiting_since else ():
+            held, since = self._waiting_since.pop(game, (None, now))
             if held == ply:
                 written[game] = min(now, since)
         deadlines = [
@@ -98,10 +98,10 @@ class PendingTurns:
         self._spread()
         self._limits.remove_answered(games, plies)
         written = self._written
-        if self._held:
+        if self._waiting_since:
             # A bot that reads the public feed can answer a question before it receives it.
             for game, ply in zip(games, plies, strict=True):
-                held, since = self._held.get(game, (None, arrived))
+                held, since = self._waiting_since.get(game, (None, arrived))
                 if held == ply:
                     written[game] = min(arrived, since)
         # The bot can answer again after a wrong or late answer, so the question stays until the game's next question.
@@ -114,10 +114,10 @@ class PendingTurns:
         return times_us
 
     def forget(self, games: Iterable[Game]) -> None:
-        if self._written or self._resent or self._held:
+        if self._written or self._resent or self._waiting_since:
             for game in games:
                 self._resent.discard(game.handle)
-                self._held.pop(game.handle, None)
+                self._waiting_since.pop(game.handle, None)
                 self._written.pop(game.handle, None)
                 self._limits.drop(game.handle)
 
@@ -130,14 +130,16 @@ class PendingTurns:
         waiting = self._outbox_games() - self._resent
         running = self._player.games
         self._written = {game: at for game, at in self._written.items() if game in running and game not in waiting}
-        self._held = {game: held for game, held in self._held.items() if game in waiting and game in running}
+        self._waiting_since = {
+            game: held for game, held in self._waiting_since.items() if game in waiting and game in running
+        }
         rejoin()
         self._resent = {game for game in self._outbox_games() if game in self._written}
 
     def resume_clock(self, game: Game, took_us: int) -> None:
         """Set the age of a game's question, in microseconds, that another connection has already asked."""
         since = self._now() - took_us
-        self._held[game.handle] = game.ply, since
+        self._waiting_since[game.handle] = game.ply, since
         if game.time is not None:
             deadline = since + self._allowed(game) + self._player.network_us
             self._limits.set([(deadline, game.handle, game.ply)])
@@ -146,7 +148,7 @@ class PendingTurns:
         """Forget all questions. Return for each open question with a clock its age in microseconds, by game."""
         now = self._now()
         self._spread()
-        since = {**self._written, **{game: held for game, (_, held) in self._held.items()}}
+        since = {**self._written, **{game: held for game, (_, held) in self._waiting_since.items()}}
         running = self._player.games
         player = self._player
         ages = {
@@ -157,7 +159,7 @@ class PendingTurns:
         self._limits.stop()
         self._frames.clear()
         self._written.clear()
-        self._held.clear()
+        self._waiting_since.clear()
         self._resent.clear()
         return ages
 
@@ -177,12 +179,15 @@ class PendingTurns:
             self._written.update((game, at) for game in games if game in running)
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
-        """Report the overdue ones of questions (game, ply) whose deadline has passed, and watch the others again."""
+        """Check questions (game, ply) whose deadline has passed.
+
+        Report those that are overdue, and watch the others again.
+        """
         now = self._now()
         read_until = self._stalls.arrival_time(now)
         overdue, later = [], []
         for handle, ply in questions:
-            held, since = self._held.get(handle, (None, now))
+            held, since = self._waiting_since.get(handle, (None, now))
             at = since if held == ply else self._written.get(handle)
             game = self._player.games.get(handle)
             if at is None or game is None or game.time is None:
@@ -201,7 +206,7 @@ class PendingTurns:
             self._overdue(overdue)
 
     def _allowed(self, game: Game) -> int:
-        """Return the shortest time that is too long for the current move."""
+        """Return the shortest time that exceeds the limit of the current move."""
         return game.limit_us() + game.margin_us(self._player) + 1
 
     def _is_timed(self, handle: int) -> bool:

@@ -1,4 +1,4 @@
-"""Records to store of games that are over, or that could not begin."""
+"""Create the records of games that are over, or that could not begin."""
 
 from collections.abc import Mapping
 

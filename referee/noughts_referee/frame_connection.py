@@ -51,7 +51,7 @@ MOST_GAMES = 65_536
 """Limits of concurrent games: two defaults for bots that declare none, and the maximum."""
 
 _HEARTBEATS_MISSED = 3
-"""Periods of heartbeats without a message after which a connection counts as lost."""
+"""The number of heartbeat periods without a message after which a connection counts as lost."""
 # A frame costs the two processes as much as a hundred plies. Small frames therefore wait for more questions if other
 # frames, of the player or of its opponents, are sure to bring more questions.
 _SECOND_FRAME_QUESTIONS = 64
@@ -107,11 +107,11 @@ class WireCounts:
 
 @dataclass(slots=True, eq=False)
 class _Stream:
-    """One stream of the bot: its unacknowledged frames and what is sent outside numbered frames."""
+    """One stream of the bot: its unacknowledged frames, and the messages outside numbered frames."""
 
     frames: Frames
     last_read: float
-    """Seconds."""
+    """The time at which the last message of the bot was read, in seconds."""
     round_trips: RoundTrips
     last_write: Callable[[], int] | None = None
     """Returns the time of the bot's last write; None if the carrier does not record it."""
@@ -300,7 +300,7 @@ class FrameConnection:
         while True:
             request: object = await stream.frames.read()
             if not isinstance(request, pb.PlayRequest):
-                return  # EOF: the bot has left
+                return  # The bot has ended the stream.
             if stream.closed is not None:
                 raise stream.closed
             now = self._now()
@@ -323,7 +323,7 @@ class FrameConnection:
 
     def _take(self, stream: _Stream, moves: pb.Moves, arrived: int) -> None:
         _spend(stream, len(moves.game), len(moves.resigned))
-        # Slicing makes a list in three quarters of the time of `list`.
+        # Slicing creates a list in three quarters of the time of `list`.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
         if not len(games) == len(plies) == len(cells):
             got = f"{len(games)} games, {len(plies)} plies and {len(cells)} cells"
@@ -556,7 +556,10 @@ async def _until_closed(stream: _Stream) -> None:
 
 
 def _spend(stream: _Stream, rows: int, resigned: int) -> None:
-    """Count answers, late ones too, because they cost time. Raises StreamClosed if there are more than questions."""
+    """Count answers, also late ones, because they cost time.
+
+    Raises StreamClosed if there are more answers than questions.
+    """
     stream.may_answer -= rows
     if stream.may_answer < 0 or resigned > rows:
         raise StreamClosed(

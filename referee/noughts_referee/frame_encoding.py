@@ -26,7 +26,7 @@ IndexedScore = tuple[int, float]
 IndexedComment = tuple[int, str]
 """A row of a frame's moves, and the bot's comment."""
 IndexedThought = tuple[int, Thought]
-"""A row of a frame's moves, and what the bot's search reported."""
+"""A row of a frame's moves, and the report of the bot's search."""
 
 
 class UnevenColumns(StreamClosed):
@@ -49,7 +49,7 @@ def comments(moves: pb.Moves) -> list[IndexedComment]:
 
 
 def thoughts(moves: pb.Moves) -> list[IndexedThought]:
-    """Return what the searches reported. Raises UnevenColumns."""
+    """Return the reports of the searches. Raises UnevenColumns."""
     rows = _existing_rows(moves, moves.thinking, len(moves.thought), "thinking rows", "thought")
     return [(row, read_thought(message)) for row, message in zip(rows, moves.thought, strict=True)]
 
@@ -81,7 +81,7 @@ def exhausted(moves: pb.Moves) -> frozenset[int]:
 
 
 def _check_length(values: int, most: int, what: str) -> None:
-    """Raise UnevenColumns if a column has more values than rows: handling them takes the time of all other bots."""
+    """Raise UnevenColumns if a column has more values than rows, because handling them delays all other bots."""
     if values > most:
         raise UnevenColumns(f"moves: got {values} {what}, expected at most {most}, one for each row")
 

@@ -1,4 +1,4 @@
-"""A running game, and a player as the arbiter knows it. Connections read them; only the arbiter writes them."""
+"""A running game, and the arbiter's state of a player. Connections read them; only the arbiter changes them."""
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ CHOICES = 4
 
 
 def opening_ply(step: int) -> int:
-    """Return the ply of an opening choice. It counts up to 0, and its parity tells whose clock runs, as in the game."""
+    """Return the ply of an opening choice. It counts up to 0, and its parity shows whose clock runs, as in the game."""
     return step - CHOICES
 
 
@@ -102,7 +102,7 @@ GameKey = tuple[int, int, int]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Player:
-    """A player as the arbiter knows it: its running games and its outbox."""
+    """The arbiter's state of a player: its running games and its outbox."""
 
     key: int
     margin_us: int = MARGIN_US
@@ -190,7 +190,7 @@ class Game:
 
     @property
     def key(self) -> GameKey:
-        """Return what identifies this attempt to play the slot."""
+        """Return the key of this attempt to play the slot."""
         return self.conditions.tournament, self.slot[0], self.unit[1]
 
     @property

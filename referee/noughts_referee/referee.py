@@ -41,7 +41,7 @@ class Observer(Protocol):
 
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 _GUESTS_LAST = 1 << 62
-"""Added to the arrival numbers of guests, so that a free seat goes to a tournament's slot first."""
+"""Added to the arrival numbers of guests, so that a tournament's slot gets a free seat first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,14 +83,14 @@ class Referee:
         self._queued: dict[int, int] = {}
         """Slots not yet started, by tournament."""
         self._arrivals = 0
-        self._held: set[str] = set()
+        self._hold_reasons: set[str] = set()
         """The reasons for which no game begins now; empty if games can begin."""
         self.on_progress: Callable[[], None] = lambda: None
         """Called after games have ended or begun."""
         self.on_displaced: Callable[[GameConditions], None] = lambda guest: None
         """Called with a challenge or a guest's test when one of its bots begins a tournament's timed game."""
         self.observer: Observer | None = None
-        """Sees every game, unless it is None."""
+        """Observes every game, unless it is None."""
         self.prove: Callable[[Sequence[Game]], None] = self._prove_nothing
         """Called with games that wait for a proof. It must not wait: `conclude` gets the values, now or later."""
 
@@ -136,9 +136,9 @@ class Referee:
     def in_flight(self, tournament: int | None = None) -> int:
         """Return the number of running games, of one tournament or all."""
         if tournament is None:
-            return sum(room.taken for room in self._tournaments.values())
-        room = self._tournaments.get(tournament)
-        return room.taken if room else 0
+            return sum(pool.taken for pool in self._tournaments.values())
+        pool = self._tournaments.get(tournament)
+        return pool.taken if pool else 0
 
     def can_advance(self) -> bool:
         """Return whether a running game waits for a proof, or for a player that is connected."""
@@ -159,55 +159,55 @@ class Referee:
 
         self._queue = other_slots(self._queue)
         players = self._players.values()
-        rooms = chain.from_iterable((player.room, player.guests) for player in players)
-        for room in chain(self._tournaments.values(), rooms):
-            room.timed = deque(other_slots(room.timed))
-            room.untimed = deque(other_slots(room.untimed))
+        pools = chain.from_iterable((player.pool, player.guests) for player in players)
+        for pool in chain(self._tournaments.values(), pools):
+            pool.timed = deque(other_slots(pool.timed))
+            pool.untimed = deque(other_slots(pool.untimed))
         self._queued.pop(tournament, None)
         for player in players:
             self._reconsider(player.guests)
 
     def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
         """Withdraw entries, by number, with the reasons. They lose their running and remaining games."""
-        room = self._tournaments.get(tournament)
-        if room is not None and not entries.keys() <= room.withdrawn.keys():
-            leaving = entries.keys() - room.withdrawn.keys()
-            room.withdrawn.update(entries)
+        pool = self._tournaments.get(tournament)
+        if pool is not None and not entries.keys() <= pool.withdrawn.keys():
+            leaving = entries.keys() - pool.withdrawn.keys()
+            pool.withdrawn.update(entries)
             for entry in leaving:
-                for connection in room.entries[entry].connections:
+                for connection in pool.entries[entry].connections:
                     why = withdrawal_fault(entries[entry])
                     self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
             for entry in entries:
-                self._reconsider(room.entries[entry].room)
-                self._reconsider(room.entries[entry].guests)
-            self._reconsider(room)
+                self._reconsider(pool.entries[entry].pool)
+                self._reconsider(pool.entries[entry].guests)
+            self._reconsider(pool)
             self._settle()
 
     def concede(self, tournament: int, entries: Mapping[int, str]) -> None:
         """Begin no game of the tournament, and end the running ones of these entries as lost, with the reasons."""
         self.withdraw(tournament)
-        room = self._tournaments.get(tournament)
-        if room is not None:
+        pool = self._tournaments.get(tournament)
+        if pool is not None:
             for entry, why in entries.items():
-                for connection in room.entries[entry].connections:
+                for connection in pool.entries[entry].connections:
                     self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
             self._settle()
 
     def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield each entry that keeps others waiting, with the (game, ply) of its open question without a clock.
+        """Yield each entry for which games wait, with the (game, ply) of its open question without a clock.
 
-        (0, 0) stands for an entry that is away and has running or waiting games in the tournament.
+        (0, 0) means that the entry is offline and has running or waiting games in the tournament.
         """
-        room = self._tournaments.get(tournament)
-        if room is None:
+        pool = self._tournaments.get(tournament)
+        if pool is None:
             return
-        for entry, player in enumerate(room.entries):
+        for entry, player in enumerate(pool.entries):
             games = [game for each in player.connections for game in each.games.values()]
             for game in games:
                 if game.conditions.tournament == tournament and game.mover in player.connections and game.time is None:
                     yield entry, (game.handle, game.ply)
-            waiting = chain(player.room.timed, player.room.untimed)
-            if not player.seats(room.is_timed) and (
+            waiting = chain(player.pool.timed, player.pool.untimed)
+            if not player.seats(pool.is_timed) and (
                 any(game.conditions.tournament == tournament for game in games)
                 or any(unit.conditions.tournament == tournament for _, _, unit in waiting)
             ):
@@ -233,8 +233,8 @@ class Referee:
 
     def running(self, tournament: int) -> Iterator[Game]:
         """Yield the tournament's running games, grouped by the entry that moved first."""
-        room = self._tournaments.get(tournament)
-        for player in room.entries if room else ():
+        pool = self._tournaments.get(tournament)
+        for player in pool.entries if pool else ():
             for connection in player.connections:
                 for game in connection.games.values():
                     if game.players[0] is connection and game.conditions.tournament == tournament:
@@ -242,11 +242,11 @@ class Referee:
 
     def hold(self, why: str) -> None:
         """Begin no game until `release_hold` is called with the same reason. Running games continue."""
-        self._held.add(why)
+        self._hold_reasons.add(why)
 
     def release_hold(self, why: str) -> None:
         """Remove a hold. Games begin again unless there is another hold."""
-        self._held.discard(why)
+        self._hold_reasons.discard(why)
         self._settle()
 
     def announce_stored(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
@@ -288,7 +288,7 @@ class Referee:
 
     def update_seats(self, player: ConnectedPlayer) -> None:
         """Apply a change of the player's capacity."""
-        self._reconsider(player.room)
+        self._reconsider(player.pool)
         self._reconsider(player.guests)
         self._settle()
 
@@ -351,7 +351,7 @@ class Referee:
         arbiter = self.arbiter
         if arbiter.unproven:
             unproven, arbiter.unproven = arbiter.unproven, []
-            self.prove(unproven)  # can call this method again
+            self.prove(unproven)  # These calls can call this method again.
         if arbiter.ended:
             ended = arbiter.take_ended()
             if self.observer is not None:
@@ -389,19 +389,19 @@ class Referee:
         for (tournament, players), games in ended_games.items():
             own = self._tournaments[tournament]
             pair = cast("_Pair", players)
-            for room in (own, *(player.guests if own.guest else player.room for player in pair)):
-                room.take(-games, own.is_timed)
-                for line in (room.untimed, room.timed):
+            for pool in (own, *(player.guests if own.guest else player.pool for player in pair)):
+                pool.take(-games, own.is_timed)
+                for line in (pool.untimed, pool.timed):
                     for _ in range(min(games, len(line))):
                         heappush(queue, line.popleft())
             if not own.guest:
                 for player in pair:
-                    if own.is_timed or not player.room.taken:
+                    if own.is_timed or not player.pool.taken:
                         self._reconsider(player.guests)
 
-    def _reconsider(self, room: SeatPool) -> None:
+    def _reconsider(self, pool: SeatPool) -> None:
         """Queue all slots that wait in the pool, because its capacity has changed."""
-        for line in (room.timed, room.untimed):
+        for line in (pool.timed, pool.untimed):
             for waiting in line:
                 heappush(self._queue, waiting)
             line.clear()
@@ -412,7 +412,7 @@ class Referee:
         began = False
         walkovers: list[FinishedGame] = []
         conditions: GameConditions | None = None
-        while queue and not self._held:
+        while queue and not self._hold_reasons:
             waiting = heappop(queue)
             _, slot, unit = waiting
             if unit.conditions is not conditions:
@@ -425,22 +425,22 @@ class Referee:
                 seats: dict[ConnectedPlayer, Seats] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
-            first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
+            first_pool, second_pool = (first.guests, second.guests) if guest else (first.pool, second.pool)
             if first not in seats or second not in seats:
                 for player in (first, second):
-                    seats[player] = player.guest_seats(test=test) if guest else player.room_seats()
+                    seats[player] = player.guest_seats(test=test) if guest else player.tournament_seats()
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
             elif tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)
-            elif first_room.full(seats[first], timed):
-                first_room.wait(timed, waiting)
-            elif second_room.full(seats[second], timed):
-                second_room.wait(timed, waiting)
+            elif first_pool.full(seats[first], timed):
+                first_pool.wait(timed, waiting)
+            elif second_pool.full(seats[second], timed):
+                second_pool.wait(timed, waiting)
             else:
-                for room in (tournament, first_room, second_room):
-                    room.take(1, timed)
+                for pool in (tournament, first_pool, second_pool):
+                    pool.take(1, timed)
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
                     guests = chain(first.tournament_games(guest=True), second.tournament_games(guest=True))
@@ -458,16 +458,16 @@ class Referee:
                 began = True
                 continue
             self._pass_on(tournament, Seats(concurrency, concurrency), timed)
-            self._pass_on(first_room, seats[first], timed)
-            self._pass_on(second_room, seats[second], timed)
+            self._pass_on(first_pool, seats[first], timed)
+            self._pass_on(second_pool, seats[second], timed)
         if walkovers:
             self._report(walkovers)
         return began or bool(walkovers)
 
-    def _pass_on(self, room: SeatPool, seats: Seats, timed: bool) -> None:
+    def _pass_on(self, pool: SeatPool, seats: Seats, timed: bool) -> None:
         """Offer a seat that a slot did not use to the next in line."""
-        line = room.line(timed)
-        if line and not room.full(seats, timed):
+        line = pool.line(timed)
+        if line and not pool.full(seats, timed):
             heappush(self._queue, line.popleft())
 
 

@@ -22,7 +22,7 @@ class RoundTrips:
 
     @property
     def is_measured(self) -> bool:
-        """Return whether round trips are measured at all."""
+        """Return whether round trips are measured."""
         return self._cap_us > 0
 
     @property

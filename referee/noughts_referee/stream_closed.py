@@ -23,7 +23,7 @@ class StreamClosed(Exception):
 
 
 def status_of(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:
-    """Return a status with a message for people and a reason for programs."""
+    """Return a status with a readable message, and a reason for programs."""
     detail = AnyMessage()
     detail.Pack(ErrorInfo(reason=reason, domain="noughts", metadata=metadata))
     number: int = code.value[0]

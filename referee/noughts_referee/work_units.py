@@ -1,4 +1,4 @@
-"""Data between the organiser and the referee: slots to play and finished games."""
+"""The data that the organiser and the referee exchange: slots to play, and finished games."""
 
 import math
 import struct
@@ -77,7 +77,7 @@ class Slot(NamedTuple):
 
 
 class GameSoFar(NamedTuple):
-    """A running game as journaled. A referee that plays its slot after a crash resumes from here."""
+    """The journaled state of a running game. After a crash, a referee resumes the game from this state."""
 
     tournament: int
     ordinal: int
@@ -178,7 +178,7 @@ class Allowance(NamedTuple):
     network_us: int
     """Network time that was not charged."""
     margin_us: int
-    """The time margin: by how much a move could exceed its limit."""
+    """The time margin: the time by which a move could exceed its limit."""
 
 
 def pack_allowances(first: Allowance, second: Allowance) -> bytes:

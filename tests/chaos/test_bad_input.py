@@ -111,7 +111,7 @@ def test_conversation_reads_any_output_of_an_engine(data: bytes, calls: list[str
         "settle": talk.settle,
     }
     for number, line in enumerate(output_lines):
-        talk.hear(line)
+        talk.read_line(line)
         if number < len(calls):
             methods[calls[number]]()
 

@@ -148,7 +148,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         self._line_bits = [np.array([_words(lines, word) for lines in padded]) for word in words]
         """The lines through each cell, by word of 64 cells."""
         self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
-        """The stones again, as sets of cells in words of 64 bits, in which lines are found."""
+        """The stones as sets of cells in words of 64 bits, in which `_move` finds lines."""
         self._plies: Ints = np.zeros(num_envs, np.int64)
         self._heights: Ints = np.zeros((num_envs, rules.columns), np.int64)
         """The number of stones in each column."""

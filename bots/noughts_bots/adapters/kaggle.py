@@ -29,7 +29,7 @@ from noughts_referee.rules import Position
 _DEFAULT_TIMEOUT = 2.0
 """Seconds for a move in the configuration of games without a clock, as at Kaggle."""
 _OVERAGE_SECONDS = 60.0
-"""Kaggle's additional seconds of a game. Loading the agent takes its time from them."""
+"""Kaggle's additional seconds of a game. The time to load the agent is taken from them."""
 _MAIN = "main.py"
 LARGEST_BYTES = 200 << 20
 """Limit of the sum of the bytes of an archive's files. Kaggle's limit is about the same."""

@@ -51,7 +51,7 @@ class Answers:
     comments: Mapping[int, str] = field(default_factory=dict)
     """Comments by row."""
     thoughts: Mapping[int, Thought] = field(default_factory=dict)
-    """What the search reported, by row."""
+    """Reports of searches, by row."""
 
 
 class Boards(Protocol):
@@ -99,7 +99,7 @@ def read_choice(answer: object, variant: Variant) -> tuple[int, float | None]:
 
 
 def thought_of(answer: object) -> Thought | None:
-    """Return what the search of an answer to one position reports. Raises TypeError if it is invalid."""
+    """Return the search report in an answer to one position. Raises TypeError if it is invalid."""
     return answer.thought if isinstance(answer, Move) else None
 
 

@@ -43,7 +43,7 @@ _LONGEST_REASON = 500
 _MOST_REMARK_BYTES = 1 << 20
 """Bytes of the comments, thoughts and reasons in a frame. A carrier sends frames of up to 2 MiB."""
 _THOUGHT_FRAME_BYTES = 8
-"""Bytes that a thought in a frame takes beyond its own."""
+"""Bytes that a frame needs for a thought in addition to the thought's own bytes."""
 
 
 class Dialogue:
@@ -208,7 +208,7 @@ class Dialogue:
         """Log the faults by which the bot lost games."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
-            if handle in self._numbers:  # otherwise `end_games` has already handled these ends
+            if handle in self._numbers:  # In the other case, `end_games` has already handled these ends.
                 kind = Termination(ends.termination[row])
                 self._failures.log(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
@@ -314,7 +314,7 @@ class Dialogue:
         self._answers.append((handle, ply, answer))
 
     def _read(self, handle: int, ply: int, position: Position, move: object) -> int:
-        """Return the cell of the bot's answer, add it to the position's moves, and keep what else the answer has.
+        """Return the cell of the bot's answer, add it to the position's moves, and keep its score, comment and thought.
 
         Raises TypeError if the answer is invalid.
         """

@@ -1,4 +1,4 @@
-"""Events of a bot's session on a server. `str()` of an event is a line for people."""
+"""Events of a bot's session on a server. `str()` of an event is a readable line."""
 
 import math
 from dataclasses import dataclass

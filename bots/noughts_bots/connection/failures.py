@@ -31,7 +31,7 @@ class Failures:
         self._counts[kind] = count = self._counts.get(kind, 0) + 1
         if count == 1:
             logger.error("%s", message, exc_info=failure)
-        elif count >= 10 and str(count).strip("0") == "1":  # a power of ten
+        elif count >= 10 and str(count).strip("0") == "1":  # This is true for powers of ten.
             logger.error("%s%s (%s times so far)", message, repeated, f"{count:,}")
 
 

@@ -17,7 +17,7 @@ def tune_collector() -> None:
     100,000 objects at once would stop the process for 150 ms.
     """
     if _adapt_collector in gc.callbacks:
-        return  # another bot or server of this process has called this
+        return  # Another bot or server of this process has called this.
     # The process has just started, so there is almost nothing to collect.
     gc.freeze()
     gc.set_threshold(_FEWEST_YOUNG, 20, 20)

@@ -21,7 +21,7 @@ from noughts_bots.connection.stream import (
     PlayCall,
     end_of_stream,
     greet,
-    keep_dialling,
+    keep_connecting,
     next_frame,
     open_call,
     raise_if_failed,
@@ -38,7 +38,7 @@ _FLUSH_SECONDS = 0.010
 async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = lambda event: None) -> None:
     """Play until the server ends the session, and report to `on_event`. Raises BotRefused or SecurityProblem."""
     with Thinker() as thinker:
-        await keep_dialling(login, on_event, lambda: _Session(bot, login, on_event, thinker))
+        await keep_connecting(login, on_event, lambda: _Session(bot, login, on_event, thinker))
 
 
 class _Session:
@@ -86,7 +86,7 @@ class _Session:
     async def _serve_on_event_loop(self, call: PlayCall, first: pb.PlayResponse) -> Callable[[], None] | None:
         """Serve frames on the event loop, beginning with `first`.
 
-        Return the unfinished work if the bot turns out slow; None at the end of the stream.
+        Return the unfinished work if the bot becomes slow; None at the end of the stream.
         """
         frame: pb.PlayResponse | None = first
         while frame is not None:
@@ -101,7 +101,7 @@ class _Session:
         return None
 
     async def _answer(self, call: PlayCall, questions: Questions) -> int:
-        """Get answers on the event loop until the bot turns out slow. Return the number of answers."""
+        """Get answers on the event loop until the bot becomes slow. Return the number of answers."""
         if self._dialogue.in_batches:
             if questions:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))

@@ -87,7 +87,7 @@ class Session(Protocol):
         """Play until the stream ends. Raises AioRpcError unless the server ended it with OK."""
 
 
-async def keep_dialling(
+async def keep_connecting(
     login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
 ) -> None:
     """Serve sessions one after another until the server ends one with OK.

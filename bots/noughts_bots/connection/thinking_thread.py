@@ -1,4 +1,4 @@
-"""The thread in which a slow bot thinks while the event loop talks to the referee, and the test of slowness: `Pace`."""
+"""The thread in which a slow bot thinks while the event loop exchanges frames, and the test of slowness (`Pace`)."""
 
 import asyncio
 import contextlib

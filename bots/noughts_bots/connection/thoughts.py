@@ -1,4 +1,4 @@
-"""What a bot's search reports, as a message of the protocol."""
+"""The report of a bot's search as a message of the protocol."""
 
 from noughts_bots.boards.interface import OFF_BOARD
 from noughts_proto.v1 import types_pb2

@@ -111,7 +111,7 @@ class Meaning(Enum):
     """The meaning of an engine's line."""
 
     NOTE = auto()
-    """A message for people, without effect on the game."""
+    """A readable message, without effect on the game."""
     STARTED = auto()
     """The engine has accepted START, and needs the terms."""
     READY = auto()
@@ -267,7 +267,7 @@ class Conversation:
         """Make the next question send the whole game."""
         self._known_moves = -1
 
-    def hear(self, line: str) -> Meaning:
+    def read_line(self, line: str) -> Meaning:
         """Return the meaning of a line of the engine in this phase. A move is then in `cell`, a choice in `choice`."""
         phase = self.phase
         if phase is _THINKING:
@@ -295,7 +295,7 @@ class Conversation:
         if phase is Phase.PLAYING and self.doubles:
             return Meaning.NOTE if self._first_point(line) is None else self._double()
         if phase is Phase.TERMS_SENT:
-            return self._hear_about(line)
+            return self._read_about(line)
         if phase is not Phase.STARTING and phase is not Phase.RESTARTING:
             return Meaning.NOTE
         word = word_and_rest(line)[0]
@@ -358,7 +358,7 @@ class Conversation:
             return _RULE.search(line) is not None
         return (complains or is_new) and _UNKNOWN_RULE.search(line) is not None
 
-    def _hear_about(self, line: str) -> Meaning:
+    def _read_about(self, line: str) -> Meaning:
         """Return the meaning of a line after the terms.
 
         The engine has read the terms if it names itself, or if it has complained more often than there were infos.

@@ -136,7 +136,7 @@ def _high_copy(descriptor: int) -> int:
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
     except OSError:
-        return os.dup(descriptor)  # this process may not have so many descriptors
+        return os.dup(descriptor)  # The limit of descriptors is possibly lower.
 
 
 def _fail(error: Exception, code: int) -> int:

@@ -4,8 +4,8 @@ The commands are `boardsize N`, `clear_board`, `play black H8`, `time_left` and 
 before each question it gets the moves that it has not seen, or all moves on a cleared board. Black moves first. Boards
 are square, up to 25, because columns are letters (without I). Source: the protocol's specification, version 2, draft 2.
 
-Commands have numbers, which the engine repeats in its answers, so that other output and second answers count for
-nothing. For an engine that does not repeat them, output before a command does not count as its answer.
+Commands have numbers, which the engine repeats in its answers, so that other output and second answers are ignored. For
+an engine that does not repeat them, output before a command does not count as its answer.
 
 With the option `analysis=on`, the command is `lz-genmove_analyze`, which Leela Zero and KataGo know. The engine writes
 `info move H8 visits 812 winrate 5210 pv H8 I9` while it thinks, and then `play H8`.
@@ -88,7 +88,7 @@ class GtpBot(Bot):
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
         except Resign:
-            self._variant = None  # the engine may have placed a stone
+            self._variant = None  # The engine has possibly placed a stone.
             raise
         self._moves.append(cell)
         return move_of(cell, info, variant)
@@ -201,7 +201,7 @@ def vertex_of(cell: int, variant: Variant) -> str:
 
 
 def move_of(cell: int, info: str, variant: Variant) -> Move:
-    """Return the move with what the analysis says about it: `info move H8 visits 812 winrate 5210 pv H8 I9`."""
+    """Return the move with the analysis of it: `info move H8 visits 812 winrate 5210 pv H8 I9`."""
     for report in info.split("info ")[1:]:
         before, _, line = report.partition(" pv ")
         words = before.split()

@@ -12,7 +12,9 @@ from typing import Any
 
 import wasmtime
 from wasmtime import FuncType, ValType
-from wasmtime import _ffi as ffi  # wasmtime's public calls take 20 times as long: they look up the function's type
+from wasmtime import (
+    _ffi as ffi,  # wasmtime's public calls take 20 times as long, because they look up the function's type.
+)
 from wasmtime._func import maybe_raise_last_exn
 
 from noughts_bots.sdk.errors import BotSpecError
@@ -228,7 +230,7 @@ def _config() -> wasmtime.Config:
     config.memory_guard_size = 0
     config.memory_reservation_for_growth = 0
     config.signals_based_traps = False
-    # Processors differ in the bits of the result of 0 / 0.
+    # Processors give different bits for 0 / 0.
     config.cranelift_nan_canonicalization = True
     # With these features games would depend on the machine, or bots do not need them.
     config.wasm_threads = False

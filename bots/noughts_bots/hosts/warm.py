@@ -24,7 +24,7 @@ class Rehearsal(Bot):
 
 def rehearse() -> None:
     """Load a bot and let it answer one question from memory, so that all code that a child runs first is loaded."""
-    path = sys.path[:]  # loading a bot adds folders to it
+    path = sys.path[:]  # Loading a bot adds folders to `sys.path`.
     bot = bot_for("py", f"{__name__}:Rehearsal", {})
     sys.path[:] = path
     play_on_pipes(bot, io.BufferedReader(io.BytesIO(packed(_QUESTION))), io.BytesIO(), name="rehearsal")
@@ -43,6 +43,6 @@ def _question() -> bytes:
 
 
 _QUESTION = _question()
-software_version()  # keeps the version for the hello
+software_version()  # This caches the version for the hello.
 for _name in OWN_NAMES:
     parse_variant(_name)

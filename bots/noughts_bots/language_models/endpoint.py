@@ -29,7 +29,7 @@ _SHORTEST_WAIT = 0.01
 _LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
 """Limits of the bytes of an answer and of an error that are read."""
 _MOST_DOUBLINGS = 20
-"""Keeps the factor of the wait a number of usual size. The wait has a lower limit of its own."""
+"""The factor of the wait stops growing after this number of waits. The wait also has a limit of its own."""
 _LONGEST_REASON = 300
 _SHORTEST_SECRET = 5
 """The length from which a key is replaced in answers. A shorter key could be part of a move."""
@@ -76,7 +76,9 @@ class Endpoint:
                 retry_seconds = None
                 try:
                     # The raw response, because the client's models do not check answers and fail on unusual ones.
-                    async with asyncio.timeout(self._timeout):  # the client's own limit is for each part of an answer
+                    async with asyncio.timeout(
+                        self._timeout
+                    ):  # The client's own limit applies to each part of an answer.
                         answer = await client.chat.completions.with_raw_response.create(**request)
                     completion = read_completion(_document(answer.http_response.content))
                     if isinstance(completion, Completion):

@@ -1,4 +1,4 @@
-"""A board as a model sees it: the name of each cell, the marks of the two sides, and the place of each cell."""
+"""The view of a board for a model: the name of each cell, the marks of the two sides, and the place of each cell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -16,15 +16,15 @@ _EFFORT = 20_000
 _NODES = 2_000
 """Positions that `threats` visits for each question."""
 _GIVES_UP_AFTER = 12
-"""Positions one after the other without a proven win, before which `threats` looks at no more of a game."""
+"""After this many positions in a row without a proven win, `threats` searches no further positions of a game."""
 _FEWEST_PLIES = 3
 """Plies of a puzzle, so that its first move does not win at once."""
 _FOURS_OF_A_POSITION, _FOURS_OF_A_GAME = 20_000, 200_000
-"""Fours that the search for wins by continuous fours tries. A position for which they are too few is no puzzle."""
+"""Fours that the search for wins by continuous fours tries. If they are too few for a position, it is not a puzzle."""
 
 
 class PuzzleKind(IntEnum):
-    """What the first move of a puzzle is the only one to do. The numbers are stored."""
+    """The property that only the first move of a puzzle has. The numbers are stored."""
 
     WIN = 1
     """It wins; every other move is proven not to win."""
@@ -40,7 +40,7 @@ class Puzzle(NamedTuple):
     line: tuple[int, ...]
     """The move, and those after it if both sides play best, until the win."""
     exact: bool
-    """Whether no way to the win is shorter; else the other side can perhaps not hold out as long."""
+    """Whether the line is as short as possible for the winner and as long as possible for the loser."""
     kind: PuzzleKind
 
     @property
@@ -53,7 +53,7 @@ def puzzles_in(variant: Variant, moves: Sequence[int], first: int) -> list[Puzzl
     """Return the puzzles of a game, in order, from the position after `first` moves on.
 
     The same game has the same puzzles in every process, if the same extras are installed. If a player found the move of
-    a puzzle, the later moves of the same attack are no puzzles of their own.
+    a puzzle, the later moves of the same attack are not separate puzzles.
     """
     search = _PuzzleSearch(variant)
     # From the end, because late positions are solved most easily.

@@ -21,7 +21,7 @@ class TimeLimits:
     move: float = 0.0
     """The limit of each move."""
     bank: float = 0.0
-    """The base time: what the clock shows at the start."""
+    """The base time: the time on the clock at the start."""
     increment: float = 0.0
     """Time added after each move of the side."""
 
@@ -78,7 +78,7 @@ class Move(NamedTuple):
 
     @property
     def thought(self) -> Thought | None:
-        """Return what the search reports; None without anything. Raises TypeError for values that are not numbers."""
+        """Return the report of the search; None without any. Raises TypeError for values that are not numbers."""
         line = () if self.pv is None else self.pv
         if not hasattr(line, "__len__"):
             raise TypeError(f"pv: got {line!r}, expected a list of cells")
@@ -158,7 +158,7 @@ class Bot:
         game at a time unless it asks for more). An exception, or a wrong number of answers, is logged and resigns all
         games of the batch.
 
-        If both methods exist, the most derived class counts: a subclass that overrides only `choose` uses `choose`.
+        If both methods exist, the most derived class decides: a subclass that overrides only `choose` uses `choose`.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method `choose_batch(self, positions)`")
 

@@ -19,7 +19,8 @@ from noughts_referee.stream_closed import StreamClosed
 
 MOST_STARTS = 3
 """A child is disabled after this number of failed starts in a row."""
-# The child hangs but owes no answer, so its stream ends without a verdict. Its next process continues its games.
+# The child is frozen but has no open question, so its stream ends without a verdict. Its next process continues its
+# games.
 _HANG = "hung: it had nothing to answer, but did not acknowledge a frame (done_through) or echo a heartbeat"
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
 _LOOKS = 4
@@ -52,7 +53,7 @@ class ChildProcess(Protocol):
 
     @property
     def computes(self) -> bool:
-        """Whether one of its threads runs or waits for a core."""
+        """Return whether one of its threads runs or waits for a core."""
 
     def give_way(self, gives: bool) -> None:
         """Give it a lower priority than other processes, or the usual one again."""
@@ -70,8 +71,8 @@ class ChildPlayer:
     start: Callable[[], Awaitable[ChildProcess]]
     accept: Callable[[pb.Hello], pb.Welcome]
     """Answers a Hello or raises NotStarted."""
-    on_life: Callable[[ChildProcess], None] = lambda child: None
-    """Called with each new process."""
+    on_start: Callable[[ChildProcess], None] = lambda child: None
+    """Called with each new process of the child."""
     on_fault: Callable[[Fault], None]
     """Called when a process ends. It can end `play` by raising."""
     failures: int = field(default=0, init=False)
@@ -85,7 +86,7 @@ class ChildPlayer:
         while self.failures < MOST_STARTS:
             child = await self.start()
             lost: tuple[LostGame, ...] = ()
-            self.on_life(child)
+            self.on_start(child)
             try:
                 reason = await self._serve(child)
                 if reason != _HANG:
@@ -147,7 +148,7 @@ class _ServerStopsError(Exception):
 
 
 class _Silence:
-    """A timer that ends the stream of a child that owes an answer without a clock and is silent for too long."""
+    """A timer that ends the stream of a child that is silent for too long during its turn in a game without a clock."""
 
     def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
         self._wire = wire

@@ -16,17 +16,17 @@ class ChildSettings:
     """Times of a child, in seconds."""
 
     start: float = 10.0
-    """From the start to the Hello; for an engine, to the answer to START."""
+    """The longest time from the start to the Hello; for an engine, to the answer to START."""
     silence: float = 300.0
-    """Longest silence while the child owes an answer in a game without a clock."""
+    """The longest silence of a child during its turn in a game without a clock."""
     stop: float = 1.0
-    """From closing standard input to SIGTERM, and from SIGTERM to SIGKILL; for an engine, from END to SIGKILL."""
+    """Seconds from closing stdin to SIGTERM, and from SIGTERM to SIGKILL; for an engine, from END to SIGKILL."""
     restart: float = 5.0
     """Seconds that an engine can take for RESTART, or to stop thinking about a finished game."""
     rest: float = 1.0
     """Seconds between two checks whether a child computes although it has nothing to do."""
     heartbeat: float = 1.0
-    """Shorter than for remote bots, because heartbeats on pipes are cheap."""
+    """Seconds between heartbeats. Shorter than for remote bots, because heartbeats on pipes cost little."""
     now: Now = microseconds
 
     @property

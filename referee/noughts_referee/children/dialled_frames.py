@@ -38,7 +38,7 @@ class DialInvitation:
 
 
 Carry = Callable[[pb.Hello, Frames], Awaitable[None]]
-"""Takes the stream opened with a ticket, after its Hello, and returns when the stream must end with OK."""
+"""Plays over the stream that a ticket opened, after its Hello. Returns when the stream must end with OK."""
 Invite = Callable[[Carry], DialInvitation]
 """Creates the ticket of one process."""
 
@@ -55,7 +55,7 @@ class DialledFrames(ChildFrames):
         self._hello: pb.Hello | None = None
         self._stream: Frames | None = None
         self._arrived = asyncio.Event()
-        """Set when the child has connected, or never will."""
+        """Set when the child has connected, or can no longer connect."""
         self._over = asyncio.Event()
         """Set when nothing more can be read or written."""
 

@@ -38,7 +38,7 @@ class ForfeitingPlayers:
 
     def wake(self) -> None:
         """Lose the games of the player's outbox soon."""
-        # Not at once: the games that replace the lost ones would call this method again, recursively.
+        # A direct call would be recursive: the games that replace the lost ones call this method again.
         if not self._due:
             self._due = True
             asyncio.get_running_loop().call_soon(self._lose)

@@ -75,7 +75,10 @@ def run_child(orders: int, parent: int, entry: Entry, limits: Limits, handled: I
         if os.getppid() == parent:
             if not command.kind.hosted:
                 words = command.words
-                for number in (signal.SIGPIPE, signal.SIGXFSZ):  # programs would inherit that Python ignores these
+                for number in (
+                    signal.SIGPIPE,
+                    signal.SIGXFSZ,
+                ):  # Programs would inherit that Python ignores these signals.
                     signal.signal(number, signal.SIG_DFL)
                 os.execv(words[0], words)
             options = [f"{key}={value}" for key, value in command.options.items()]
@@ -92,9 +95,9 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
     """Do the steps of a real order that have no effect.
 
     A fork shares memory with its parent until it writes, and reference counts are writes. Copying pages took half of
-    the time to a bot's first answer. This copies them before the order comes.
+    the time to a bot's first answer. The rehearsal copies them before the order comes.
     """
-    with suppress(Exception):  # a real error will occur again in the real run
+    with suppress(Exception):  # The error will occur again in the real run.
         command = resolve(ChildCommand("py", "rehearsal.py:Bot"))
         Sandbox(
             limits=limits,

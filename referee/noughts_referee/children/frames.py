@@ -9,16 +9,16 @@ from noughts_referee.clock import MICROSECONDS
 from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
-"""Frames that a child can send between two of ours: more than one for each open question."""
+"""Frames that a child can send between two frames of the referee: more than one for each open question."""
 MOST_EMPTY = 1_000
-"""Frames without moves that a child can send between two of ours."""
+"""Frames without moves that a child can send between two frames of the referee."""
 
 _BURST_BYTES = 4 << 20
 """The largest allowance: bytes that a child can send at once, in addition to its answers."""
 _BYTES_A_SECOND = 2_000_000
 """Bytes by which the allowance grows each second."""
 _FREE_BYTES = 8 * 1024
-"""Bytes of each answer that do not count, and bytes by which each of our frames restores the allowance."""
+"""Bytes of each answer that do not count. Each frame of the referee also restores the allowance by this number."""
 _BYTES_OF_A_FRAME = 1_000
 """Bytes that each frame counts in addition to its size."""
 _SHOWN_BYTES = 200
@@ -46,11 +46,14 @@ class ChildFrames(ABC):
         self.has_answered = False
         """Whether the child has ever answered a question."""
         self._unasked = 0
-        """Frames since our last frame."""
+        """Frames since the referee's last frame."""
         self._empty = 0
-        """Frames without moves since our last frame."""
+        """Frames without moves since the referee's last frame."""
         self._allowance = _BURST_BYTES
-        """Bytes that the child can send at once, besides its answers. Time and our frames restore them."""
+        """Bytes that the child can send at once, in addition to its answers.
+
+        Time and the referee's frames restore them.
+        """
         self._restored_us = now()
         """The time up to which `_allowance` is restored."""
 
@@ -74,7 +77,7 @@ class ChildFrames(ABC):
         self._allowance = min(_BURST_BYTES, self._allowance + _FREE_BYTES)
 
     async def _wait_for_allowance(self) -> None:
-        """Wait if the child has sent much more than answers, because reading it delays other players."""
+        """Wait if the child has sent much more than answers, because reading that delays other players."""
         if self._allowance >= 0:
             return
         now = self._now()

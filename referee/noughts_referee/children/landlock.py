@@ -42,7 +42,7 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> None:
-    """Allow only what the rules say (path and rights), and TCP connections to the ports.
+    """Allow only the rights of the rules (path and rights), and TCP connections to the ports.
 
     Missing paths are skipped. Needs `no_new_privs`. Raises OSError.
     """

@@ -16,7 +16,7 @@ class ChildCommand:
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     speech: Speech = Speech.FRAMES
-    """How it communicates. Engines ignore this."""
+    """How the child communicates with the referee. Not for engines."""
     port: int | None = None
     """The only TCP port that a sandboxed child can reach; None: it can reach none."""
     folder: str | None = None
@@ -32,13 +32,13 @@ class Started(ABC):
 
     def __init__(self, pid: int, pipes: tuple[int, int, int], scratch: str) -> None:
         self.pid = pid
-        """Leader of its own session and process group."""
+        """The process ID. The child leads its own session and process group."""
         self.stdin, self.stdout, self.stderr = pipes
-        """Our ends of its pipes: non-blocking file descriptors, which the caller closes."""
+        """The referee's ends of its pipes: non-blocking file descriptors, which the caller closes."""
         self.scratch = scratch
         """Its own folder, which is removed at its end."""
         self.ended_for = ""
-        """Set after its end: why the launcher ended it, a phrase that follows "it"; empty if the launcher did not."""
+        """Set after its end: the reason if the launcher ended it, a phrase that follows "it"; else empty."""
         self.processor_seconds = 0.0
         """Set after its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
 
@@ -57,9 +57,8 @@ class Started(ABC):
 
 class Launcher(Protocol):
     async def start(self, command: ChildCommand) -> Started:
-        """Start a child. If its program cannot run, it ends with exit code 126 or 127.
-
-        Raises ValueError for an invalid command. Any other error is our own failure.
+        """Start a child. If its program cannot run, it ends with exit code 126 or 127. Raises ValueError for an invalid
+        command. Any other error is not the child's fault.
         """
 
     async def close(self) -> None:

@@ -23,7 +23,7 @@ _ZYGOTE = "noughts_referee.children.zygote"
 _STARTS_AT_ONCE = 16
 """Limit of the processes that start at the same time."""
 _Ending = asyncio.Future[tuple[int, str, float]]
-"""Gets the exit code of a child, why it was ended, and its processor time."""
+"""The exit code of a child, the reason if it was ended, and its processor time."""
 
 
 class LockedChild(Started):
@@ -104,7 +104,7 @@ class LockedLauncher:
 
 
 class _Zygote:
-    """A zygote's process, as seen from the event loop that started it."""
+    """The zygote's process, for the event loop that started it."""
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
@@ -123,7 +123,7 @@ class _Zygote:
         self._loop.add_reader(self._socket, self._read)
 
     def _fork(self, entry: str, limits: Limits) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
-        """Start the zygote's process, and return our end of its socket. Raises OSError."""
+        """Start the zygote's process, and return this process's end of the socket. Raises OSError."""
         os.chmod(self.scratch, 0o711)  # noqa: S103  # children of other users must reach their own folders
         settings = {"entry": entry, "limits": asdict(limits), "scratch": self.scratch}
         own_end, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -170,7 +170,7 @@ class _Zygote:
 
     def kill(self, number: int, signal_number: int) -> None:
         """Send a signal through the zygote, which knows whether the process ID still belongs to the child."""
-        with suppress(OSError):  # the zygote is gone, and its children with it
+        with suppress(OSError):  # The zygote has ended, and its children with it.
             try:
                 self._socket.send(json.dumps({"number": number, "signal": int(signal_number)}).encode())
             except BlockingIOError:
@@ -236,7 +236,7 @@ class _Zygote:
             started.set_exception(refusal)
 
     def _lose(self) -> None:
-        """Handle the end of the zygote: its children die with it, and their process groups are killed here."""
+        """Handle the end of the zygote: its children end with it, and this kills their process groups."""
         if self.lost:
             return
         self.lost = True
@@ -252,7 +252,7 @@ class _Zygote:
                 ended.set_result((-signal.SIGKILL, "", 0.0))
         self._pids.clear()
         self._ended.clear()
-        self._process.kill()  # it has ended, or is about to
+        self._process.kill()  # It has ended, or is ending.
         self._process.wait()
         self._folder.close()
 

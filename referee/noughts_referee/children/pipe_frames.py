@@ -223,7 +223,10 @@ class Tail:
 
 
 def _read_into(buffer: bytearray, reading: int) -> int | None:
-    """Read once. Return the number of bytes; 0 at the end of the pipe or after an error; None if it is empty now."""
+    """Read once.
+
+    Return the number of bytes: 0 at the end of the pipe or after an error. Return None if the pipe is empty now.
+    """
     try:
         data = os.read(reading, _READ_BYTES)
     except BlockingIOError:

@@ -27,7 +27,7 @@ class Death:
     reason: str
     """A phrase that follows "it"."""
     code: int | None
-    """Its exit code; negative: the signal; None: we ended it."""
+    """The exit code, or the signal as a negative number. None: the referee ended the child."""
     stderr: str
     """The last 64 KB of its stderr."""
     offending: bytes = b""
@@ -41,7 +41,7 @@ class Death:
 
     @property
     def text(self) -> str:
-        """The whole report, for people."""
+        """The whole report, for a reader."""
         sent = f"what it sent began with {self.offending!r}" if self.offending else ""
         return "\n".join(filter(None, (f"it {self.reason}", sent, self.stderr)))
 
@@ -62,10 +62,10 @@ class RunningChild:
             if not frames.has_arrived:
                 overdue = f"did not {frames.first} within {self.settings.start:g} s (see --start-timeout)"
                 raise NotStarted(overdue) from None
-            # It was in time; the event loop was late.
+            # The Hello was in time; the event loop was late.
             first = await frames.read()
         if first is None:
-            # A child that only closed a pipe or its stream has probably ended; `stop` finds out.
+            # A child that only closed a pipe or its stream has probably ended. `stop` checks this.
             raise NotStarted(frames.reason if frames.at_fault else "")
         if not first.HasField("hello"):
             raise NotStarted("sent the wrong first frame: got no hello, expected hello")
@@ -141,12 +141,12 @@ async def start_child(
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
-    # The frames use the stream, so standard output is text for people, too.
+    # The frames use the stream, so standard output is readable text, too.
     return RunningChild(started, stream, Tail(started.stdout, started.stderr, on_output=on_output), settings)
 
 
 def ended_with(code: int) -> str:
-    """Return what happened to a process with this exit code, as a phrase that follows "it"."""
+    """Describe the end of a process with this exit code, as a phrase that follows "it"."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

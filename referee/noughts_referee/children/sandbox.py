@@ -1,4 +1,5 @@
-"""The sandbox of a child. `Sandbox.shut` gives up all other rights, after the fork and before the program.
+"""The sandbox of a child. After the fork and before the program, `Sandbox.shut` gives up all rights that the child does
+not need.
 
 A child can read the interpreter, shared libraries, Python's import paths, and the folder of each path in its command.
 It can write to its scratch folder, and connect to one TCP port if it needs the network. `py` and `dll` run in one
@@ -24,7 +25,7 @@ _MIB = 1024 * 1024
 _GRACE_SECONDS = 5
 """Seconds of processor time between the signal SIGXCPU and the end of a child."""
 _SIGNALS = 1024
-"""Waiting signals and timers of its user: Linux has one number for all processes of a user."""
+"""Limit of waiting signals and timers. Linux counts those of all processes of a user together."""
 _RESERVED_BYTES = 4096 * _MIB
 """Address space beyond a program's memory: the runtimes of Go and Java reserve some that they never use."""
 
@@ -32,7 +33,7 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _ZEROS = "/dev/zero"
-"""Only for reading: a child that could also write to it could map shared memory that nothing counts."""
+"""Children can only read it. With the right to write, a child could map shared memory that no limit counts."""
 _SINGLE_FILES = (
     "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu/online",
@@ -124,7 +125,7 @@ class Sandbox:
         return [*_common_rules(self.programs), *own, *_own_pipes(), (self.scratch, KEEP | reading)]
 
     def _needs_reading(self) -> bool:
-        """Return whether it must read paths that its user cannot reach."""
+        """Return whether the child must read paths that its user cannot reach."""
         parent = os.path.dirname(os.path.dirname(self.scratch))
         return _has_closed_common_path(self.programs) or any(_closed(path) for path in (*self.readable, parent))
 
@@ -151,7 +152,10 @@ def warm_up() -> None:
 
 
 def forbid() -> None:
-    """Refuse the calls that neither children nor the zygote need, once in the zygote because it takes milliseconds."""
+    """Refuse the calls that neither children nor the zygote need.
+
+    The zygote does this once, because it takes milliseconds.
+    """
     if seccomp.available():
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
         seccomp.restrict_family()
@@ -220,7 +224,7 @@ def readable_for(path: str, *, program: bool = False) -> tuple[str, ...]:
 
 
 def is_too_broad(folder: str) -> bool:
-    """Return whether a command that names a file must not open this folder: it is shared, a home, or the kernel's."""
+    """Return whether a command must not make this folder readable: it is shared, a home, or a folder of the kernel."""
     real = os.path.realpath(folder)
     of_the_kernel = f"{real}/".startswith(_OF_THE_KERNEL) and not real.startswith(_MEMORY_DISK)
     return not os.path.isabs(folder) or of_the_kernel or real in _shared_folders()

@@ -24,7 +24,7 @@ class OwnedFolder:
                 remove_tree(folder)
                 os.close(owner)
         owner = None
-        while owner is None:  # another process can mistake the new folder for one whose owner is gone
+        while owner is None:  # Another process can mistake the new folder for one whose owner has ended.
             self.path = tempfile.mkdtemp(prefix=prefix)
             owner = _own(self.path)
         self._owner = owner

@@ -13,9 +13,9 @@ from noughts_referee.children import kernel
 from noughts_referee.children.sandbox import Limits
 
 _HEADROOM_DIVISOR = 16
-"""A disk is larger than its limit by the limit divided by this, so that `watch` can tell why a child must end."""
+"""A disk is larger than the limit by this part of it, so that `watch` can report which limit a child exceeds."""
 _MORE_FILES = 16
-"""Files by which a disk exceeds that, so that a small limit has room, too."""
+"""Further files that a disk can hold above its limit, so that a small limit works, too."""
 _CANNOT, _CAN = 1, 0
 
 

@@ -1,8 +1,9 @@
 """A seccomp filter: the system calls that a child can make.
 
-`system_calls` lists the allowed ones; no other call exists for a child, whatever Linux gains later. Refused calls fail
-with EPERM, so that a program can continue without them, and calls newer than this module with ENOSYS, so that a library
-falls back to an older one. A child that uses the calls of another architecture (32-bit, x32) is killed.
+`system_calls` lists the allowed ones. A child can make no other call, also not those that later versions of Linux add.
+Refused calls fail with EPERM, so that a program can continue without them, and calls newer than this module with
+ENOSYS, so that a library falls back to an older one. A child that uses the calls of another architecture (32-bit, x32)
+is killed.
 """
 
 import errno

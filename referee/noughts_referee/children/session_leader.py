@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         return _CANNOT_RUN  # the parent has already ended
     if cores:
         os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
-    # Python ignores these, and the command would inherit that.
+    # Python ignores these signals, and the command would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:

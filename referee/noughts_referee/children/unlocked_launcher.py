@@ -37,7 +37,7 @@ class UnlockedChild(Started):
     async def wait(self) -> int:
         """Return its exit code; negative: the signal that ended it. The rest of its session is killed.
 
-        The rest is killed even if the caller stops waiting.
+        This happens even if the caller stops waiting.
         """
         if self._ended is None:
             self._ended = asyncio.create_task(self._end())  # noqa: TID251  # it can outlive its waiter
@@ -46,7 +46,7 @@ class UnlockedChild(Started):
     async def _end(self) -> int:
         try:
             return await self._process.wait()
-        except asyncio.CancelledError:  # the event loop closes
+        except asyncio.CancelledError:  # The event loop closes.
             self.kill(signal.SIGKILL)
             await self._process.wait()
             raise
@@ -60,7 +60,7 @@ class UnlockedChild(Started):
         """Do nothing, because children without a sandbox keep the priority of this user's programs."""
 
     def kill(self, signal: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies.
             os.killpg(self.pid, signal)
 
 

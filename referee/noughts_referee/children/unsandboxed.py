@@ -1,4 +1,4 @@
-"""Programs that cannot run in the sandbox, recognised before they fail in ways that do not say why."""
+"""Recognise programs that cannot run in the sandbox, because they would fail without a clear message."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _NEEDS_32_BITS = "a 32-bit program, which makes 32-bit system calls"
 
 
 def sandbox_refusal(words: Sequence[str]) -> str:
-    """Return which kind of program the command is that the sandbox here refuses; empty for any other program."""
+    """Return the kind of a program that cannot run in the sandbox here; empty for any other program."""
     if not seccomp.available():
         return ""
     if _WINE.fullmatch(os.path.basename(words[0])):

@@ -21,7 +21,7 @@ from noughts_referee.children.scratch_disks import disk_usage
 LOOK_SECONDS = 0.25
 """Seconds between two checks of the children."""
 _SLOW_LOOK_SECONDS = 1.0
-"""Memory and folders change more slowly and take longer to check."""
+"""Seconds between two checks of memory and folders, which change more slowly and take longer to check."""
 _PATIENCE = 2
 """Checks in a row with too many threads before the priority changes, to allow for bursts."""
 _WEIGHT_OF_A_STEP = 1.25
@@ -69,7 +69,7 @@ class Watch:
         """The children with a process without its first thread at the last slow check."""
         self._looked = self._looked_slowly = 0.0
 
-    def look(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
+    def find_offenders(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
         """Yield the process IDs of children to end, each with a phrase that follows "it"."""
         now = time.monotonic()
         if not children or now - self._looked < LOOK_SECONDS:

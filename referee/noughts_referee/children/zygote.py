@@ -34,7 +34,7 @@ _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
 """Seconds between two counts of the user's tasks."""
 _OTHER_TASKS = 256
-"""Tasks that other programs of our user can start after the count."""
+"""Tasks that other programs of this user can start after the count."""
 _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 
 
@@ -95,7 +95,7 @@ class Zygote:
                     os.read(self._wakeup, LARGEST_PACKET)
                 elif not self._serve():
                     return
-            for pid, reason in self._watch.look(self._children):
+            for pid, reason in self._watch.find_offenders(self._children):
                 self._children[pid].ended_for = reason
                 _kill_group(pid, signal.SIGKILL)
             self._reap()
@@ -104,14 +104,16 @@ class Zygote:
         """Handle one request. Return False at the end of the socket."""
         try:
             packet, pipes, _, _ = socket.recv_fds(self._requests, LARGEST_PACKET, PIPES)
-        except ConnectionResetError:  # the launcher was killed before it had read all reports
+        except ConnectionResetError:  # The launcher was killed before it had read all reports.
             return False
         if not packet:
             return False
         request = json.loads(packet)
         if "signal" in request:
             for pid, child in self._children.items():
-                if child.number == request["number"]:  # not reaped yet, so the process ID is still its own
+                if (
+                    child.number == request["number"]
+                ):  # The child is not reaped yet, so the process ID is still its own.
                     _kill_group(pid, request["signal"])
             return True
         if "gives_way" in request:
@@ -131,7 +133,7 @@ class Zygote:
         return True
 
     def _report(self, report: dict[str, Any]) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):  # reading the socket reports its end
+        with suppress(BrokenPipeError, ConnectionResetError):  # Reading the socket reports its end.
             self._requests.send(json.dumps(report).encode())
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:

@@ -1,4 +1,4 @@
-"""Names of cells for people: `h8` as on a Gomoku board.
+"""Readable names of cells: `h8` as on a Gomoku board.
 
 Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom. On boards of several layers the
 number of the layer comes first: `2b3`. Files, messages and bots use cell numbers.

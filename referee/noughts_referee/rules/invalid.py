@@ -1,4 +1,4 @@
-"""The base of errors about input from people."""
+"""The base of errors about a user's input."""
 
 from typing import ClassVar
 

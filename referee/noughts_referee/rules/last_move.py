@@ -1,4 +1,4 @@
-"""The effect of the last move of a sequence. Databases of positions and tests of engines use it without a game."""
+"""Judge the last move of a sequence without a game, for databases of positions and tests of engines."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,8 +34,8 @@ _BOARD_FULL = LastMove(Termination.BOARD_FULL)
 def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
     """Judge the last of `moves` from the empty board. Without moves the game is open.
 
-    Each earlier move must take a free cell with support, but can have won or been forbidden. Raises MovesError if an
-    earlier move does not.
+    Each earlier move must be on a free cell with support, but it can be a win or a forbidden move. Raises MovesError if
+    an earlier move does not.
     """
     if not moves:
         return _OPEN

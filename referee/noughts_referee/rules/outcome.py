@@ -45,7 +45,7 @@ class Termination(IntEnum):
     RESIGNED = 7
     # The organiser's decision.
     ADJUDICATED = 8
-    # The infrastructure's fault: nobody loses, and the game is played again.
+    # The infrastructure's fault: no player loses, and the game is played again.
     VOID = 9
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Termination(IntEnum):
 
     @property
     def words(self) -> str:
-        """The termination for people, e.g. `board full`."""
+        """The termination in words, e.g. `board full`."""
         return in_words(str(self))
 
     @property

@@ -1,4 +1,4 @@
-"""What a bot's search reports about a move: its limits, and how the reports of a game are stored.
+"""Reports of bots' searches about their moves: limits, and the stored form of a game's reports.
 
 The score and the comment of a move are stored on their own, because most bots that send one have no search.
 """
@@ -24,10 +24,10 @@ _OBJECT_BYTES, _CELL_BYTES = 250, 40
 
 
 class Thought(NamedTuple):
-    """What the mover's search reports. 0 and an empty line stand for values that it does not report."""
+    """The report of the mover's search. 0 and an empty line mean that the search does not report the value."""
 
     depth: int = 0
-    """In plies."""
+    """The depth in plies."""
     nodes: int = 0
     time_us: int = 0
     """The search's own time in microseconds."""

@@ -56,7 +56,7 @@ class Variant:
     forbids: Forbids | None = field(default=None, repr=False)
     """Moves that are illegal although the other rules allow them; None if there are none."""
     forbidden: str = ""
-    """Sentences for people about the moves that `forbids` forbids."""
+    """Sentences for users about the moves that `forbids` forbids."""
     agreement: str = ""
     """The rule by which the players agree on the first stones and their sides, see `agreement`; empty without one."""
     cells: int = field(init=False)

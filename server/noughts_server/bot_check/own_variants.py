@@ -32,7 +32,7 @@ async def declared_by(spec: BotSpec, launcher: Launcher, times: ChildSettings) -
 
 
 async def declared_by_each(specs: Sequence[BotSpec], launcher: Launcher, times: ChildSettings) -> list[tuple[str, ...]]:
-    """Return the same for several bots.
+    """Return the variants that each of several bots declares.
 
     For a bot that does not start, return no variants: its games show the error.
     """

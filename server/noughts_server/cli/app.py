@@ -96,7 +96,7 @@ def _group_application(line: str, group: Group) -> typer.Typer:
 
 
 def _not_loaded() -> None:
-    """Stand in for a command that is not loaded yet."""
+    """The function of a command that is not loaded yet. It never runs."""
 
 
 def _print_version(requested: bool) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands share: a parameter whose type is a dataclass stands for the fields of that class.
+"""Options that several commands share: if the type of a parameter is a dataclass, each field of the class is an option.
 
 For example:
 

@@ -31,8 +31,8 @@ class _Declaration:
 def command(*, example: str, extra: str | None = None) -> Callable[[_Function], _Function]:
     """Declare that a function is a command.
 
-    `example` shows commands and what they print; the help prints it, and a test runs it. `extra` is the extra of our
-    package that the command needs. Each parameter of the function has an `Option` or `Argument` of typer, or a
+    `example` shows commands and what they print; the help prints it, and a test runs it. `extra` is the extra of
+    Noughts that the command needs. Each parameter of the function has an `Option` or `Argument` of typer, or a
     dataclass as its type, see `bundles`. If one is a `Configuration`, the command can read its options from a file.
     """
 

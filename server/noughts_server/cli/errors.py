@@ -25,7 +25,7 @@ _SYSTEM_HINTS = {
 
 
 class Problem(ExplainedError):
-    """Something to tell the user: what is wrong, and what to do next."""
+    """An error for the user: what is wrong, and what to do next."""
 
 
 class UsageProblem(Problem):

@@ -1,4 +1,4 @@
-"""Prints errors: one clear message on stderr and an exit code. A traceback is for defects of this program only.
+"""Prints errors: one clear message on stderr and an exit code. Only defects of this program print a traceback.
 
 Errors of the other packages are an ExplainedError, too; `explain` puts some of them into the words of the command line.
 """
@@ -97,7 +97,7 @@ def _explain_known(error: BaseException) -> Problem | None:
     if isinstance(error, ExplainedError):
         kind = UsageProblem if error.exit_code == USAGE else Problem
         return kind(error.message, error.hint)
-    # The rules import the standard library only, so their errors have no root of ours.
+    # The rules import only the standard library, so their errors have another root.
     return UsageProblem(str(error)) if isinstance(error, InvalidInput) else None
 
 
@@ -139,6 +139,6 @@ def _explain_system(error: BaseException) -> Problem | None:
         # In Python's arguments, each byte that is not UTF-8 is a lone surrogate, which cannot be encoded.
         return UsageProblem(f"{error.object!r}: got a name that is not UTF-8", "Rename the file, or use another name.")
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
-        return None  # a reader such as `head` has closed the pipe: `app.run` ends the program without a message
+        return None  # A reader such as `head` has closed the pipe: `app.run` ends the program without a message.
     subject = f"{error.filename}: " if error.filename else ""
     return Problem(f"{subject}{error.strerror or error}", system_hint(error))

@@ -44,7 +44,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class FileDialect:
-    """Facts that files of other programs omit: options of every command that reads files of games."""
+    """Facts that files of other programs omit. Every command that reads files of games has these options."""
 
     encoding: Annotated[
         str, Option("--encoding", metavar="NAME", help="Encoding of text files, e.g. gb18030. Default: BOM, CA, UTF-8")

@@ -21,8 +21,8 @@ _LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
 """The least width of a column of texts, in characters."""
 _SHORT_TEXT = 24
-"""Texts of up to this number of characters stay on one line if the other texts keep `_ROOM_FOR_TEXT`."""
-_ROOM_FOR_TEXT = 12
+"""Texts of up to this number of characters stay on one line if the other texts keep `_USUAL_LEAST_TEXT`."""
+_USUAL_LEAST_TEXT = 12
 """The usual least width of a column of texts, in characters."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 """A time as `times.clock` returns it."""
@@ -134,19 +134,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
         is_name = longest <= _LONGEST_NAME and not any(" " in cell and not _TIME.fullmatch(cell) for cell in cells)
         is_whole = is_number or is_name or (first_whole and number == 0)
         least_width += 2 + (longest if is_whole else min(longest, _SHORTEST_TEXT))
-        usual_width += 2 + (longest if is_whole else min(longest, _ROOM_FOR_TEXT))
+        usual_width += 2 + (longest if is_whole else min(longest, _USUAL_LEAST_TEXT))
         if not is_whole and longest <= _SHORT_TEXT:
             short_columns.append((number, longest))
         grid.add_column(name.lstrip(">"), justify="right" if is_number else "left", overflow="fold", no_wrap=is_whole)
     for number, longest in short_columns:
-        additional_width = max(0, longest - _ROOM_FOR_TEXT)
+        additional_width = max(0, longest - _USUAL_LEAST_TEXT)
         if usual_width + additional_width <= stdout().width:
             usual_width += additional_width
             grid.columns[number].no_wrap = True
     for row in texts:
         grid.add_row(*map(Text, row))
     if least_width > stdout().width:
-        grid.width = least_width  # a narrower table would cut numbers
+        grid.width = least_width  # A narrower table would cut numbers.
     return grid
 
 

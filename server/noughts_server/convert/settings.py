@@ -1,6 +1,6 @@
 """Conversions of the settings of tournaments and challenges.
 
-`store.tournament_options` has their form in the database, `TournamentSettings` their meaning.
+`store.tournament_options` converts them for the database, and `TournamentSettings` describes them.
 """
 
 from collections.abc import Mapping

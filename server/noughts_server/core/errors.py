@@ -25,7 +25,7 @@ def _cut(text: str, longest: int = _LONGEST_VALUE) -> str:
 
 
 class NoughtsError(ExplainedError):
-    """The root of the server's errors. The text is for people, the attributes are for programs."""
+    """The root of the server's errors. The text is for users, the attributes are for programs."""
 
     reason: ClassVar[str]
     """The name of the class in UPPER_SNAKE. Programs can compare with it, because it does not change."""

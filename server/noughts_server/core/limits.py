@@ -54,7 +54,10 @@ class Limits:
     caller_unread_bytes: int = 16 << 20
     """Bytes of answers that one address, or one owner, has not read yet. Each answer counts 32,000 bytes more."""
     unread_bytes: int = 48 << 20
-    """Bytes of answers that nobody has read yet. Beyond it, the server resets connections of those with the most."""
+    """Bytes of answers that clients have not read yet.
+
+    Above the limit, the server resets the connections of those with the most.
+    """
     token_calls: int = 1_000
     """Concurrent calls with the tokens of one owner, including open streams."""
     token_rate: int = 200

@@ -1,4 +1,4 @@
-"""The order in which people expect names: b2 before b10."""
+"""The natural order of names: b2 before b10."""
 
 import re
 

@@ -46,7 +46,7 @@ def webhook_name(number: int) -> str:
 
 
 def short(name: str) -> str:
-    """Return a resource's short name for people: without the leading collection."""
+    """Return a resource's short name, without the leading collection."""
     return name.partition("/")[2] or name
 
 

@@ -18,11 +18,11 @@ from noughts_referee.monotonic import Now
 _READ_BYTES = 1 << 12
 """Bytes that are read at once. Thousands of lines without a pause would delay all other clocks."""
 _MESSAGES = ("MESSAGE ", "DEBUG ")
-"""The beginnings of lines for people."""
+"""The beginnings of readable lines that are not answers."""
 _FEW_LINES = 8
 """More messages than this in one reading are passed on together."""
 _LINE_COST = 8
-"""A line that is passed on alone counts like this number of messages that are passed on together."""
+"""A single forwarded line counts like this number of messages that are forwarded together."""
 _MESSAGES_AT_ONCE, _MESSAGES_A_SECOND = 160_000, 160_000
 """Limits of the lines that are read, counted in messages. Beyond them, the engine blocks on its pipe.
 
@@ -73,7 +73,7 @@ class EngineProcess:
         self._refilled_us = now()
         self._resuming: asyncio.TimerHandle | None = None
         self._unsent = b""
-        """Commands for which a small pipe had no room."""
+        """Commands for which a small pipe had no space."""
         self._loop.add_reader(self._stdout, self._readable)
 
     def send(self, data: bytes) -> int:

@@ -398,7 +398,7 @@ class _Run:
             seat.transcript.record_line(line)
         if seat.pause.us:
             self._earliest_question_us = now + seat.pause.us
-        meaning = self.conversation.hear(line)
+        meaning = self.conversation.read_line(line)
         if self.end_reason.done():
             return
         if self._is_stale and (meaning is MOVE or meaning is Meaning.CHOICE):
@@ -470,7 +470,7 @@ class _Run:
         self._seat.owner.receive_choice(self.conversation.choice, took_us)
 
     def _receive_other_line(self, line: str, meaning: Meaning) -> None:
-        """Handle a line that is no answer: keep it as a note, and act if it has a meaning."""
+        """Handle a line that is not an answer: keep it as a note, and act if it has a meaning."""
         seat = self._seat
         conversation = self.conversation
         if meaning is Meaning.NOTE and word_and_rest(line)[0] in REFUSALS and conversation.phase in _COMPLAINTS:

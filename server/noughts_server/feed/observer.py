@@ -121,7 +121,7 @@ class FeedObserver:
         games_with_answers = self._observed_games.keys() & games
         if not games_with_answers:
             return
-        given = {(games[row], plies[row]): score for row, score in scores}
+        score_by_answer = {(games[row], plies[row]): score for row, score in scores}
         for handle in games_with_answers:
             observed = self._observed_games[handle]
             game = observed.game
@@ -129,7 +129,7 @@ class FeedObserver:
             if len(game.moves) > observed.plies:
                 observed.plies = len(game.moves)
                 ply = observed.plies - 1
-                score = given.get((handle, ply))
+                score = score_by_answer.get((handle, ply))
                 if score is not None:
                     observed.scores[ply] = score
                 score = None if observed.withholds else score
@@ -195,7 +195,10 @@ def add_scores(message: pb.WatchedGame, scores: Mapping[int, float]) -> None:
     """Add the scores by ply, in order, and the last one of each side."""
     message.scores.update(scores)
     for ply, score in scores.items():
-        setattr(message, "second_score" if ply & 1 else "first_score", score)
+        if ply % 2:
+            message.second_score = score
+        else:
+            message.first_score = score
 
 
 def _clocks(game: Game) -> tuple[int | None, int | None]:

@@ -347,7 +347,7 @@ class SubmittedBots:
         start = partial(start_process, spec, self._launcher, self._times)
         kind = spec.child_kind
         player = ChildPlayer(
-            kind, wire, self._times, start=start, accept=accept, on_life=note_process, on_fault=note_fault
+            kind, wire, self._times, start=start, accept=accept, on_start=note_process, on_fault=note_fault
         )
         try:
             await player.play()

@@ -17,7 +17,7 @@ from noughts_bots.connection.stream import (
     PlayCall,
     end_of_stream,
     greet,
-    keep_dialling,
+    keep_connecting,
     next_frame,
     open_call,
     raise_if_failed,
@@ -77,7 +77,7 @@ async def relay(
 ) -> None:
     """Play until the server ends the session. `on_output` receives each piece of the player's stderr.
 
-    Raises PlayerFailed, PlayerRefused, LockIncomplete, and the errors of `keep_dialling`.
+    Raises PlayerFailed, PlayerRefused, LockIncomplete, and the errors of `keep_connecting`.
     """
     deaths = 0
 
@@ -91,7 +91,7 @@ async def relay(
     async with launching(plan.locking, lambda text: on_event(RelayNotice(text))) as launcher:
         while True:
             try:
-                return await keep_dialling(
+                return await keep_connecting(
                     login, note_event, lambda: _RelaySession(plan, launcher, login, note_event, on_output)
                 )
             except _PlayerEndedError as ended:
@@ -117,7 +117,7 @@ class _PlayerEndedError(Exception):
 
 @dataclass(eq=False)
 class _RelaySession:
-    """One stream and the child that plays on it; see `keep_dialling`."""
+    """One stream and the child that plays on it; see `keep_connecting`."""
 
     plan: RelayPlan
     launcher: Launcher

@@ -93,7 +93,7 @@ class LocalChildren:
                     invite,
                 ),
                 accept=lambda hello: self._accept(label, hello),
-                on_life=lambda child: self._stderr.update({label: lambda: child.stderr}),
+                on_start=lambda child: self._stderr.update({label: lambda: child.stderr}),
                 on_fault=on_fault,
             ).play()
             for wire, cores in zip(wires, self._cores, strict=False)

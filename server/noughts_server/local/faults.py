@@ -158,7 +158,7 @@ class LocalFaults:
             ply=game.ply,
             variant=self._variant,
             side=("first", "second")[game.side],
-            what=details,
+            details=details,
             moves=game.moves,
         )
 

@@ -30,7 +30,7 @@ TOO_SLOW = Termination.TIMEOUT.deed
 
 
 class LocalError(ExplainedError):
-    """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
+    """A bot that cannot play here, or whose process ends again and again. The text has the last lines that it wrote."""
 
     def __init__(self, text: str, advice: str = "") -> None:
         super().__init__(text, as_sentence(advice))
@@ -62,8 +62,8 @@ class FaultyGame(NamedTuple):
     variant: str
     side: str
     """The bot's side: `first` or `second`."""
-    what: str = ""
-    """The details there, if they differ from game to game; a phrase that follows "it"."""
+    details: str = ""
+    """The details of this fault in the game, if they differ from game to game; a phrase that follows "it"."""
     moves: tuple[int, ...] = ()
     """The moves before it, if the bot crashed."""
 
@@ -87,7 +87,7 @@ class LocalFault:
 
 @dataclass(frozen=True, slots=True)
 class LocalPlan:
-    """What a local run plays, and how."""
+    """The bots, settings and limits of a local run."""
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
@@ -159,7 +159,7 @@ class LocalPlan:
 
     @property
     def engine_note(self) -> str:
-        """Return a line for people about concurrent games and cores, if there are engines."""
+        """Return a line for the user about concurrent games and cores, if there are engines."""
         concurrency = self.settings.concurrency
         notes = []
         most = min(map(self.processes_of, self._engines), default=concurrency)

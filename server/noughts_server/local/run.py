@@ -39,7 +39,7 @@ async def play_locally(
 ) -> LocalOutcome:
     """Play the plan to its end or until `stop`. Raise LocalError, LockIncomplete, or the errors of a server's start.
 
-    `on_note` gets lines for people about the sandbox, `on_game` each game as soon as it is stored, with the counts of
+    `on_note` gets lines for the user about the sandbox, `on_game` each game as soon as it is stored, with the counts of
     all games if there are two bots.
 
     `export` gets the stored games in slot order up to the first gap, and the rest at the end. If the run resumes an

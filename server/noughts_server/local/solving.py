@@ -99,7 +99,7 @@ class _Process:
         self._process.stdin.flush()
 
     def read_answer(self) -> Verdict | None:
-        """Wait for the next answer. Raises RuntimeError if the process has ended, which is our fault."""
+        """Wait for the next answer. Raises RuntimeError if the process has ended, which is a defect of Noughts."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

@@ -1,6 +1,6 @@
 """Counts of games for a batch fit: wins, draws and losses of each first mover against each opponent.
 
-Their order does not depend on the order of the games, so that a fit gives the same bits.
+The order of the counts does not depend on the order of the games, so that a fit gives the same bits each time.
 """
 
 from collections.abc import Iterable, Sequence

@@ -30,7 +30,7 @@ from noughts_server.web.http_play.sessions import HttpPlay
 from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.pages.routes import page_routes
 from noughts_server.web.pages.website import Website
-from noughts_server.web.play_rooms import PlayRooms
+from noughts_server.web.play_tables import PlayTables
 from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
@@ -57,7 +57,7 @@ _ROOT_FILES = ("favicon.ico", "robots.txt")
 def site(
     upstream: Upstream,
     hub: Hub,
-    rooms: PlayRooms | None,
+    play_tables: PlayTables | None,
     http_play: HttpPlay,
     *,
     secure: bool = False,
@@ -66,17 +66,17 @@ def site(
 ) -> ASGIApp:
     """Return the application.
 
-    Without `rooms`, visitors cannot play. `secure` means that browsers use HTTPS; `signing_in`, that visitors can send
-    tokens.
+    Without `play_tables`, visitors cannot play. `secure` means that browsers use HTTPS; `signing_in`, that visitors can
+    send tokens.
     """
     folder, contents = static_files()
-    views = Views(folder, signing_in=signing_in, playing=rooms is not None, public_url=public_url)
+    views = Views(folder, signing_in=signing_in, playing=play_tables is not None, public_url=public_url)
     website = Website(
         upstream=upstream,
         hub=hub,
         views=views,
         front_page=FrontPage(upstream, hub),
-        play_rooms=rooms,
+        play_tables=play_tables,
         secure=secure,
     )
 

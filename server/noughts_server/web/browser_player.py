@@ -8,7 +8,7 @@ from noughts_referee.rules import Position, cell_name
 from noughts_server.web.upstream import Failure
 
 _TIMEOUT_SECONDS = 10.0
-"""Timeout for what the server normally sends at once: the start of a game, and a request for a move."""
+"""Timeout for messages that the server normally sends at once: the start of a game, and a request for a move."""
 
 
 class BrowserPlayer(Bot):

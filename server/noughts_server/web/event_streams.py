@@ -174,8 +174,8 @@ class Hub:
     def _excess(self, address: str | None) -> "Stream | None":
         """Return the resource to stop in favour of this address; None if there is none.
 
-        It belongs to the address that alone watches the most resources, if these are at least two more than those that
-        only this address watches.
+        The address with the most resources that no other address watches gives one up, if it has at least two more of
+        these than this address.
         """
         if address is None:
             return None

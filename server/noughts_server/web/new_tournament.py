@@ -108,7 +108,7 @@ def _seed(values: Document) -> int | None:
 
 
 def _variant_name(values: Document) -> str:
-    """Return the name of the variant with its opening rule. The server checks a variant that it alone may know."""
+    """Return the name of the variant with its opening rule. Only the server can check a variant of its plugins."""
     name, rule = values["variant"], values["opening_rule"]
     if rule not in RULES:
         raise wrong("opening_rule", rule, f"one of {', '.join(OPENING_RULES)}")

@@ -15,7 +15,7 @@ from noughts_server.web.app import site
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.http_play.session import PlaySettings
 from noughts_server.web.http_play.sessions import HttpPlay
-from noughts_server.web.play_rooms import PlayRooms, TableSettings
+from noughts_server.web.play_tables import PlayTables, TableSettings
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import Connections, SiteLimits, Visitors
 
@@ -40,30 +40,30 @@ async def running_site(
 ) -> AsyncIterator[Hub]:
     """Serve the website of the server at this address inside the block. It closes the socket at the end.
 
-    Visitors can sign in only if nobody can read their tokens in transit: on this machine, or through a proxy that
-    speaks HTTPS with browsers (`https`). With `insecure`, the operator accepts the risk. Visitors can play if the
+    Visitors can sign in only if others cannot read their tokens in transit: on this machine, or through a proxy that
+    uses HTTPS with browsers (`https`). With `insecure`, the operator accepts the risk. Visitors can play if the
     website has a `token`; `tables` limits the games. `play` limits the bots that play over HTTP. `proxies` are the
     addresses of trusted reverse proxies, whose header `x-real-ip` names the visitor. `public_url` is the address that
     visitors use (default: that of each request); an address with HTTPS implies `https`.
     """
     https = https or public_url.startswith("https:")
     site_limits = limits or SiteLimits()
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a line for each bad form would fill the disk
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # A line for each bad form would fill the disk.
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling, site_token=token)
         hub = Hub(upstream, tasks, settings)
-        rooms = PlayRooms(upstream, tasks, token, tables) if token else None
+        play_tables = PlayTables(upstream, tasks, token, tables) if token else None
         http_play = HttpPlay(upstream, tasks, play)
-        app = site(upstream, hub, rooms, http_play, secure=https, signing_in=signing_in, public_url=public_url)
+        app = site(upstream, hub, play_tables, http_play, secure=https, signing_in=signing_in, public_url=public_url)
         async with serving_http(app, listener, site_limits, proxies):
             try:
                 yield hub
             finally:
                 hub.close()
                 await http_play.close()
-                if rooms is not None:
-                    await rooms.close()
+                if play_tables is not None:
+                    await play_tables.close()
         await upstream.close()
 
 

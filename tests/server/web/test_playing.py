@@ -16,7 +16,7 @@ from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.house_bots import house_bots
-from noughts_server.web.play_rooms import TableSettings
+from noughts_server.web.play_tables import TableSettings
 from noughts_server.web.signin import Visitor
 from tests.support.browser import page_in
 from tests.support.site import Site, site_of

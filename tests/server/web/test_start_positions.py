@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_referee.rules import parse_variant
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.play_rooms import TableSettings
+from noughts_server.web.play_tables import TableSettings
 from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.random_games import random_moves

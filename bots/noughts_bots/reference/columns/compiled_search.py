@@ -71,7 +71,7 @@ class CompiledSearch:
     def _copy(self, book: OpeningBook) -> None:
         memory = self._memory
         assert isinstance(memory, wasmtime.Memory)
-        records = book.records[:]  # as bytes; the book may be a mapped file
+        records = book.records[:]  # A copy as bytes, because the book can be a file that is mapped into memory.
         pages_before = memory.grow(self._store, math.ceil(len(records) / _PAGE))
         place = pages_before * _PAGE
         memory.write(self._store, records, place)

@@ -29,7 +29,7 @@ def health(
 
     address = server.address
     with server.dialling("").channel(address) as channel:
-        stub: Any = health_pb2_grpc.HealthStub(channel)  # its published types know no methods
+        stub: Any = health_pb2_grpc.HealthStub(channel)  # The published types of the package lack its methods.
         try:
             answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS)
         except grpc.RpcError as error:

@@ -241,7 +241,7 @@ def _move_limit(time: str | None) -> int:
 
 
 def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Participant], Any]:
-    """Return both participants, and the bot; None instead of the bot for two people."""
+    """Return both participants, and the bot; None instead of the bot if two persons play."""
     if spec == _PERSON:
         return (Participant("Person A", person=True), Participant("Person B", person=True)), None
     parsed = parse_spec(spec)

@@ -63,7 +63,7 @@ def _run_screen(client: Client, console: Console) -> None:
             try:
                 text: RenderableType = status_text(_call(client))
             except CallFailed as problem:
-                # The server may be restarting. Its last status is out of date, so the screen does not show it.
+                # The server is possibly restarting. Its last status is out of date, so the screen does not show it.
                 text = Text("Waiting: ", style="bold yellow")
                 text.append(printing.printable(problem.message), style="not bold default")
             live.update(text, refresh=True)

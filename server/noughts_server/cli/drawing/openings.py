@@ -10,7 +10,7 @@ from noughts_server.openings.settings import Openings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningsSummary:
-    """What commands show of a tournament's openings."""
+    """The facts about a tournament's openings that commands show."""
 
     kind: str
     """One of `OpeningsKind`, or a kind of a newer server."""

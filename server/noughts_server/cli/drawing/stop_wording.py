@@ -1,4 +1,4 @@
-"""Why the play of a tournament has stopped, in words."""
+"""Describe why play of a tournament has stopped."""
 
 from noughts_proto.v1 import status_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb

@@ -29,7 +29,7 @@ def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
             "ply": game.ply,
             "variant": game.variant,
             "side": game.side,
-            "reason": game.what or fault.reason,
+            "reason": game.details or fault.reason,
         }
     return {
         "bot": fault.bot,
@@ -51,7 +51,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
         lost_games = f"; {printing.count(fault.games, 'game')} lost" if fault.games else ""
         printing.warn(f"{fault.bot}: it {fault.reason}{times}{lost_games}.")
         if (first := fault.first) is not None:
-            detail = f": it {first.what}" if first.what else ""
+            detail = f": it {first.details}" if first.details else ""
             moves = f", after {list(first.moves)}" if first.moves else ""
             place = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){moves}"
             printing.note(f"  First in {place}{detail}.")

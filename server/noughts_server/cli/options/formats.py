@@ -148,6 +148,6 @@ def usage_problems() -> Iterator[None]:
     except FormatError as error:
         if error.setting == "entries":
             raise UsageProblem(f"SPEC: got {error.got} bots, expected {error.expected}") from error
-        option = {"games_per_pair": "games"}.get(error.setting, error.setting).replace("_", "-")
+        option = "games" if error.setting == "games_per_pair" else error.setting.replace("_", "-")
         value = "" if error.got == "true" else f" {error.got}"
         raise UsageProblem(f"--{option}{value}: {error.why}") from error

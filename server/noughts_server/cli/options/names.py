@@ -1,4 +1,7 @@
-"""Names of things on a server: arguments, and what users type. `spring` and `tournaments/spring` are the same."""
+"""Names of resources on a server: arguments, and the forms that users type.
+
+`spring` and `tournaments/spring` are the same.
+"""
 
 from typing import Annotated
 
@@ -78,7 +81,7 @@ def read_watched(text: str) -> str:
 
 
 def _identifier(collection: str, text: str, expected: str) -> str:
-    """Return the text without the collection's prefix. Raises UsageProblem if it is no single identifier."""
+    """Return the text without the collection's prefix. Raises UsageProblem if it is not a single identifier."""
     identifier = text.removeprefix(collection)
     if not identifier or "/" in identifier:
         raise UsageProblem(f"NAME: got {text!r}, expected {expected}")

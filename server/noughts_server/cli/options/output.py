@@ -27,7 +27,7 @@ FormatOption = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """The option of every command, and what a command prints with it."""
+    """The option for the format of the output, and the methods that print in this format."""
 
     format: FormatOption = Format.TEXT
 

@@ -56,7 +56,7 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 @dataclass(frozen=True)
 class SandboxOptions:
-    """Whether programs and plugins must, can or do not run in the sandbox."""
+    """The options that require, permit or turn off the sandbox of programs and plugins."""
 
     require_lock: Annotated[
         bool,

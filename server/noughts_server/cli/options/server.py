@@ -1,4 +1,4 @@
-"""Which server a command calls, with which token, and how the connection is encrypted."""
+"""Options for the server that a command calls: its address, the token and encryption."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ HINTS = {
     StatusCode.DEADLINE_EXCEEDED: "Try again, or check its log.",
     StatusCode.UNIMPLEMENTED: "Is it a Noughts server of this version?",
 }
-"""Advice about failed calls for which the server has none."""
+"""Advice about failed calls, if the server sends no advice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

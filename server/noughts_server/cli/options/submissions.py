@@ -1,4 +1,4 @@
-"""Which submitted bots a server, a referee or a course runs."""
+"""Options for the kinds of submitted bots that a server, a referee or a course runs."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated

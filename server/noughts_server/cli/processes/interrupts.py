@@ -42,7 +42,7 @@ def first() -> bool:
 def again() -> None:
     """Handle a further Ctrl-C: end the process at once, unless it arrives within 2 s after the first one."""
     if _first_time is not None and time.monotonic() - _first_time > _REPEAT_SECONDS:
-        # A progress bar may have hidden the cursor: show it again.
+        # A progress bar has possibly hidden the cursor: show it again.
         if os.isatty(1):
             os.write(1, b"\x1b[?25h")
         os._exit(INTERRUPTED)

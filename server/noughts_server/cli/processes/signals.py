@@ -16,7 +16,7 @@ Returned = TypeVar("Returned")
 def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
     """Run `main` on an event loop, and return its result. The first Ctrl-C cancels it and raises KeyboardInterrupt.
 
-    `interrupts` says what further ones do. If Ctrl-C is ignored, it stays ignored.
+    `interrupts` handles further ones. If Ctrl-C is ignored, it stays ignored.
     """
     if signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, interrupts.interrupt):
         return event_loop.run_loop(main)
@@ -51,7 +51,8 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
     """Call `finish` at the first Ctrl-C or SIGTERM in the block, `abort` at later ones. Needs a running event loop.
 
-    A terminal that is closed calls `abort`, because nobody can send a second signal. Under `nohup` it does nothing.
+    A terminal that is closed calls `abort`, because the user can no longer send a second signal. Under `nohup` it does
+    nothing.
     """
     loop = asyncio.get_running_loop()
     is_finishing = False

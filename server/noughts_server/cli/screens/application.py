@@ -47,7 +47,7 @@ class Application(App[None]):
         self.mode.action_leave()
 
     def _show(self) -> None:
-        """Redraw the mode that is on top, maybe below the help."""
+        """Redraw the mode that is on top, or directly below the help."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Mode):
                 screen.show()
@@ -91,11 +91,11 @@ async def show_mode(mode: Mode, *, mouse: bool = True) -> None:
 def _watch_terminal(terminal: int, leave: Callable[[], object]) -> None:
     """Start a thread that calls `leave` when the terminal is closed, and soon after ends a process that still runs.
 
-    A signal is not enough: not every process of a window receives it, and the loop that would handle it may wait for a
-    writer that failed because of the closed terminal.
+    A signal is not enough: some processes of a window do not receive it. Also, the loop that would handle it can wait
+    for a writer that failed because of the closed terminal.
     """
     poll = select.poll()
-    poll.register(terminal, 0)  # no events: poll reports errors and hang-ups in any case
+    poll.register(terminal, 0)  # No events: poll always reports errors and hang-ups.
 
     def watch() -> None:
         poll.poll()

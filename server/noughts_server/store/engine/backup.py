@@ -1,4 +1,4 @@
-"""Back up a database that may be in use."""
+"""Back up a database, also one that is in use."""
 
 import os
 import sqlite3

@@ -182,7 +182,7 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
         )
     *_, (number, images) = canonical_positions(rules).after(moves)
     column = explorer_moves.c
-    # A plugin's board may have become smaller.
+    # The board of a plugin is possibly smaller now.
     here = select(explorer_moves).where(
         column.list_id == list_ids[name], column.position == number, column.move < rules.cells
     )

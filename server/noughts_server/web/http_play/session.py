@@ -21,7 +21,7 @@ from noughts_bots.connection.stream import (
     PlayCall,
     end_of_stream,
     greet,
-    keep_dialling,
+    keep_connecting,
     next_frame,
     open_call,
     raise_if_failed,
@@ -123,7 +123,7 @@ class PlaySession:
         )
         metadata = self._upstream.metadata_for(self._guest)
         try:
-            await keep_dialling(login, _ignore, lambda: _Stream(self, login, metadata))
+            await keep_connecting(login, _ignore, lambda: _Stream(self, login, metadata))
         except BotRefused as refusal:
             self.end(self._refusal(refusal))
         except NeverConnected as problem:
@@ -295,7 +295,7 @@ class PlaySession:
 
 
 class _Stream:
-    """One stream of the bot to the server; see `keep_dialling`."""
+    """One stream of the bot to the server; see `keep_connecting`."""
 
     def __init__(self, session: PlaySession, login: Login, metadata: tuple[tuple[str, str], ...]) -> None:
         self.welcomed = False

@@ -16,7 +16,7 @@ from noughts_server.web.forms import in_form, time_of, whole_number
 from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
 from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Website
-from noughts_server.web.play_rooms import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayRoom, Wish
+from noughts_server.web.play_tables import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayTable, Wish
 from noughts_server.web.signin import read_form
 from noughts_server.web.start_position import start_moves
 from noughts_server.web.upstream import Failure
@@ -31,7 +31,7 @@ _MOST_CELLS = 2**16
 
 
 async def play_page(website: Website, request: Request) -> Response:
-    """Return the form for a game. Without play rooms, the page explains how to enable playing."""
+    """Return the form for a game. Without play tables, the page explains how to enable playing."""
     values = {name: request.query_params.get(name, default) for name, default in _FORM.items()}
     if values["moves"] and "begins" not in request.query_params:
         values["begins"] = YOU
@@ -39,20 +39,20 @@ async def play_page(website: Website, request: Request) -> Response:
 
 
 async def _form_page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
-    rooms, upstream = website.play_rooms, website.upstream
+    play_tables, upstream = website.play_tables, website.upstream
     moves = start_moves(values["variant"], values["moves"])
     bots: list[Document] = []
-    if rooms is not None:
+    if play_tables is not None:
         list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
-        bots = [bot for bot in online if not rooms.is_seat(bot["name"])]
+        bots = [bot for bot in online if not play_tables.is_seat(bot["name"])]
     if not values["opponent"] or (failure is not None and failure.field == "opponent"):
         values = {**values, "opponent": _proposed_bot(values["variant"])}
     return await website.views.page(
         request,
         "play/play.html.jinja",
         failure,
-        open=rooms is not None,
+        open=play_tables is not None,
         house=house_bots(values["variant"]) if moves else HOUSE_BOTS,
         start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
         if moves
@@ -84,7 +84,7 @@ async def open_table(website: Website, request: Request) -> Response:
             time=time_of(values),
             moves=start_moves(values["variant"], values["moves"]),
         )
-        table = await website.rooms().open(wish, address_of(request.scope))
+        table = await website.tables().open(wish, address_of(request.scope))
     except Failure as failure:
         if failure.field == "moves":
             raise
@@ -94,7 +94,7 @@ async def open_table(website: Website, request: Request) -> Response:
 
 async def table_page(website: Website, request: Request) -> Response:
     key = request.path_params["key"]
-    table = website.rooms().find(key)
+    table = website.tables().find(key)
     invites = table.wish.opponent == PERSON and key == table.keys[0]
     return await website.views.page(
         request,
@@ -109,11 +109,11 @@ async def table_page(website: Website, request: Request) -> Response:
 
 async def table_state(website: Website, request: Request) -> Response:
     key = request.path_params["key"]
-    return _json(_state(website.rooms().find(key), key))
+    return _json(_state(website.tables().find(key), key))
 
 
 async def move(website: Website, request: Request) -> Response:
-    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+    async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
         cell, ply = (whole_number(field, form.get(field, ""), 0, _MOST_CELLS) for field in ("cell", "ply"))
         _require_same_game(table, form)
         if ply % 2 not in table.sides(key):
@@ -124,7 +124,7 @@ async def move(website: Website, request: Request) -> Response:
 
 
 async def resign(website: Website, request: Request) -> Response:
-    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+    async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
         _require_same_game(table, form)
         sides = table.sides(key)
         to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
@@ -134,34 +134,34 @@ async def resign(website: Website, request: Request) -> Response:
 
 
 async def play_again(website: Website, request: Request) -> Response:
-    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await website.rooms().again(table, _game(form), swap=bool(form.get("swap")))
+    async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
+        await website.tables().again(table, _game(form), swap=bool(form.get("swap")))
 
     return await _act(website, request, act)
 
 
 async def take_back(website: Website, request: Request) -> Response:
-    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await website.rooms().take_back(table, key, _game(form))
+    async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
+        await website.tables().take_back(table, key, _game(form))
 
     return await _act(website, request, act)
 
 
 async def leave(website: Website, request: Request) -> Response:
-    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await website.rooms().note_left(table)
+    async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
+        await website.tables().note_left(table)
 
     return await _act(website, request, act)
 
 
 async def _act(
-    website: Website, request: Request, act: Callable[[PlayRoom, str, dict[str, str]], Awaitable[None]]
+    website: Website, request: Request, act: Callable[[PlayTable, str, dict[str, str]], Awaitable[None]]
 ) -> Response:
     """Carry out the action of a button. Return the new state of the table, or the failure, as JSON."""
     key = request.path_params["key"]
     try:
         form = await read_form(request)
-        table = website.rooms().find(key)
+        table = website.tables().find(key)
         await act(table, key, form)
     except Failure as failure:
         return _json({"message": failure.message, "hint": failure.hint}, failure.status)
@@ -173,12 +173,12 @@ def _game(form: dict[str, str]) -> str:
     return form.get("game", "")
 
 
-def _require_same_game(table: PlayRoom, form: dict[str, str]) -> None:
+def _require_same_game(table: PlayTable, form: dict[str, str]) -> None:
     if _game(form) != table.game:
         raise Failure(409, "That was the previous game; this is the next one.")
 
 
-def _state(table: PlayRoom, key: str) -> Document:
+def _state(table: PlayTable, key: str) -> Document:
     """Return what a browser needs to know of the table, without its game."""
     sides = table.sides(key)
     return {
@@ -194,13 +194,13 @@ def _state(table: PlayRoom, key: str) -> Document:
     }
 
 
-def _pieces(table: PlayRoom) -> tuple[str, str]:
+def _pieces(table: PlayTable) -> tuple[str, str]:
     """Return the names of the sides' pieces: `Red` and `Yellow`, or `O` and `X`."""
     board = geometry(table.wish.variant)
     return side_names(board["look"] if board else "marks", swapped=table.noughts_begin)
 
 
-def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
+def _name(table: PlayTable, side: int, own: tuple[int, ...]) -> str:
     """Return the name of the player of a side, as shown to the visitor who plays the sides `own`."""
     if len(own) == 2:
         return _pieces(table)[side]

@@ -110,7 +110,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
 
 
 def page_routes(website: Website, *, signing_in: bool) -> list[Route]:
-    """Return the routes for starlette. Without `signing_in`, the sign-in page explains that nobody can sign in."""
+    """Return the routes for starlette. Without `signing_in`, the sign-in page explains that visitors cannot sign in."""
     routes = [Route(path, partial(_in_one_place, path, page, website), methods=["GET"]) for path, page in PAGES]
     routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in (*_PARTS, *_PICTURES)]
     routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _FORMS]

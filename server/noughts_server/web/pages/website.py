@@ -11,7 +11,7 @@ from noughts_proto.v1 import bots_pb2, tokens_pb2
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages.front_page import FrontPage
-from noughts_server.web.play_rooms import PlayRooms
+from noughts_server.web.play_tables import PlayTables
 from noughts_server.web.signin import Visitor, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
@@ -29,7 +29,7 @@ class Website:
     hub: Hub
     views: Views
     front_page: FrontPage
-    play_rooms: PlayRooms | None
+    play_tables: PlayTables | None
     """None if visitors cannot play."""
     secure: bool
     """Whether browsers use HTTPS, and send the cookie only over HTTPS."""
@@ -51,11 +51,11 @@ class Website:
         bots: list[Document] = (await self.upstream.ask(self.upstream.bots.ListBots, list_bots))["bots"]
         return bots
 
-    def rooms(self) -> PlayRooms:
-        """Return the rooms in which visitors play. Raises Failure if there are none."""
-        if self.play_rooms is None:
+    def tables(self) -> PlayTables:
+        """Return the tables at which visitors play. Raises Failure if there are none."""
+        if self.play_tables is None:
             raise Failure(404, "This website offers no games.", "The Play page explains how to enable them.")
-        return self.play_rooms
+        return self.play_tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Person:
 
     @property
     def is_admin(self) -> bool:
-        """Whether the user may manage everything on the server."""
+        """Whether the user is permitted to manage everything on the server."""
         return "admin" in self.scopes
 
 

@@ -44,7 +44,7 @@ class BotOptions(ServerOptions):
 
 def with_keys(options: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
     """Return a copy of the options, with the values that a table of the file sets. Raises UsageProblem."""
-    fields = {}  # by each key of a file: "concurrency" and "max-games" name the same field
+    fields = {}  # The fields by the keys of a file: "concurrency" and "max-games" name the same field.
     for field in signature(BotOptions, eval_str=True).parameters.values():
         kind, option = get_args(field.annotation)
         for name in (option.default, *option.param_decls):

@@ -38,7 +38,7 @@ from noughts_server.store.validation import check_name
 
 _TRIAL_HINT = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
-_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal files make equal archives
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # A constant, so that equal files give equal archives.
 _IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
@@ -254,7 +254,7 @@ def _pack(folder: Path) -> bytes:
         for file in sorted(files):
             member = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _ZIP_TIME)
             member.compress_type = zipfile.ZIP_DEFLATED
-            member.external_attr = 0o644 << 16  # the upper half holds Unix permissions
+            member.external_attr = 0o644 << 16  # The upper half contains the Unix permissions.
             archive.writestr(member, file.read_bytes())
     return buffer.getvalue()
 

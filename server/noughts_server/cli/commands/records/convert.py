@@ -70,7 +70,9 @@ def convert(
             for placed in read_games(file, dialect=files.dialect):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
                     game = valid_game(source, placed)
-                    if needs_moves and not game.moves:  # PGN games of ours have moves if bots reported scores
+                    if (
+                        needs_moves and not game.moves
+                    ):  # PGN games that Noughts wrote have moves if bots reported scores.
                         raise without_moves
                     write(game)
                 loses_facts = loses_facts or (target_format not in WITH_TOURNAMENTS and _has_more_than_games(game))

@@ -1,1 +1,1 @@
-"""Play for people in a terminal: the state of a match, the screen, and the opponents."""
+"""Play in a terminal: the state of a match, the screen, and the opponents."""

@@ -14,7 +14,7 @@ from noughts_server.cli.screens.shown_game import MoveSource, ShownGame, ShownPl
 
 
 class Seating(MoveSource):
-    """A person's games: two people at one keyboard. Subclasses have a bot or a server as the opponent."""
+    """A person's games: two persons at one keyboard. Subclasses have a bot or a server as the opponent."""
 
     message_after_game: ClassVar[str] = "n begins a new game."
     """The message after a game."""
@@ -87,7 +87,7 @@ class Seating(MoveSource):
         return ""
 
     def give_up(self) -> None:
-        """Leave, although something may be lost."""
+        """Leave, even if the game or its result is lost."""
         self.leave()
 
     def close(self) -> None:

@@ -16,8 +16,10 @@ from noughts_server.cli.drawing.feed_lines import clocks_of, ending_text, score_
 from noughts_server.cli.screens.clocks import precise
 
 _MOST_MOVES = 7
+"""The last moves that fit into a narrow picture."""
 _STATE_STYLES = {pb.GAME_STATE_ENDED: "bold green", pb.GAME_STATE_WAITING: "dim"}
 _NARROWEST = 28
+"""Columns that the players with their clocks need."""
 _FRAME = 2
 """Lines of a frame, and the columns of each side with their padding."""
 
@@ -28,7 +30,7 @@ class Picture(NamedTuple):
     panel: Panel
     width: int
     height: int
-    """The height in lines, none of which is wrapped."""
+    """The height in lines. No line is wrapped."""
 
 
 def picture(
@@ -45,7 +47,7 @@ def picture(
     `seconds_since_move` returns the seconds since a game's last ply. If the board exceeds `height` lines, the picture
     shows the part around the last move, and the title says so. A selected game has a heavy frame.
     """
-    room = width - 2 * _FRAME
+    inner_width = width - 2 * _FRAME
     over = game.state == pb.GAME_STATE_ENDED
     mover = len(game.moves) & 1
     players = [_player(game, side, seconds_since_move, to_move=not over and side == mover) for side in (0, 1)]
@@ -56,15 +58,16 @@ def picture(
         first_ply = max(0, len(game.moves) - _MOST_MOVES)
         last = ("... " if first_ply else "") + cells_text(game.variant, game.moves[first_ply:])
         below.append(Text(last, style="dim", no_wrap=True, overflow="ellipsis"))
-    board = board_lines(game.variant, game.moves, game.winning_cells, width=room)
+    board = board_lines(game.variant, game.moves, game.winning_cells, width=inner_width)
     title = printing.printable(short_game(game.name))
     board_height = None if height is None else height - _FRAME - len(players) - len(below)
     if board_height is not None and board_height < len(board):
         visible_lines = _window(game, board, max(1, board_height))
         title += f", {len(visible_lines)} of {len(board)} lines"
         board = visible_lines
-    lines = [*players, *([Text("")] if full else []), *board, *([Text("")] if full else []), *below]
-    panel_width = min(width, max(_NARROWEST, board_width(game.variant, room) + 2 * _FRAME))
+    space = [Text("")] if full else []
+    lines = [*players, *space, *board, *space, *below]
+    panel_width = min(width, max(_NARROWEST, board_width(game.variant, inner_width) + 2 * _FRAME))
     frame = box.HEAVY if selected else box.ROUNDED
     return Picture(Panel(Group(*lines), frame, title=title, width=panel_width), panel_width, len(lines) + _FRAME)
 

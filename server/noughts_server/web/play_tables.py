@@ -51,13 +51,16 @@ class TableSettings:
     most: int = 16
     """Tables at a time."""
     kept: float = 60.0
-    """A table without a move for this time can go to another visitor, who has none, if all tables are taken."""
+    """If all tables are in use, a visitor without a table can get one that had no move for this many seconds."""
     address_most: int = 2
     """Tables opened from one address."""
     idle: float = 600.0
     """A table is removed when its visitors have been inactive for this long."""
     left: float = 30.0
-    """A table is removed this long after its page was closed: the visitor can return, or has only reloaded it."""
+    """Seconds after which a table is removed whose page was closed.
+
+    Until then, the visitor can return or reload the page.
+    """
     games_a_minute: int = 60
     """Games that can start in a minute at all tables; if they are the first of their address, twice as many."""
     address_games: int = 10
@@ -93,7 +96,7 @@ class _Seat(NamedTuple):
     session: "asyncio.Task[None]"
 
 
-class PlayRoom:
+class PlayTable:
     """A table: two sides that play one game after the other."""
 
     def __init__(self, number: int, wish: Wish, address: str = "") -> None:
@@ -120,7 +123,7 @@ class PlayRoom:
 
     @property
     def guests(self) -> list[BrowserPlayer]:
-        """The people at the table, the first one first."""
+        """The persons at the table, the first one first."""
         return [seat.bot for seat in self.seats if isinstance(seat.bot, BrowserPlayer)]
 
     def sides(self, key: str) -> tuple[int, ...]:
@@ -150,7 +153,7 @@ class PlayRoom:
         return self.guests[0].game_end
 
 
-class PlayRooms:
+class PlayTables:
     """All tables of the website. Its bots log in with `token`, which must permit to play."""
 
     def __init__(
@@ -160,7 +163,7 @@ class PlayRooms:
         self._upstream = upstream
         self._tasks = tasks
         self._token = token
-        self._tables: dict[str, PlayRoom] = {}
+        self._tables: dict[str, PlayTable] = {}
         self._addresses: Counter[str] = Counter()
         """The number of tables by address, including those that are being opened."""
         self._numbers: set[int] = set()
@@ -174,7 +177,7 @@ class PlayRooms:
         """Return whether `bots/NAME` is a bot of the website."""
         return any(seat.name == name for table in self._tables.values() for seat in table.seats)
 
-    def find(self, key: str) -> PlayRoom:
+    def find(self, key: str) -> PlayTable:
         """Return the table with this key, and record the visit. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
@@ -183,11 +186,11 @@ class PlayRooms:
         table.joined = table.joined or key != table.keys[0]
         return table
 
-    async def note_left(self, table: PlayRoom) -> None:
+    async def note_left(self, table: PlayTable) -> None:
         """Record that a visitor has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
-    async def open(self, wish: Wish, address: str = "") -> PlayRoom:
+    async def open(self, wish: Wish, address: str = "") -> PlayTable:
         """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
         if self._addresses[address] >= self.settings.address_most:
@@ -204,7 +207,7 @@ class PlayRooms:
         except BaseException:
             add(self._addresses, address, -1)
             raise
-        table = PlayRoom(self._free_number(), wish, address)
+        table = PlayTable(self._free_number(), wish, address)
         self._numbers.add(table.number)
         try:
             await self._log_in_bots(table, owner)
@@ -219,7 +222,7 @@ class PlayRooms:
             self._sweep_task = self._tasks.create_task(self._sweep(), name="sweep tables")
         return table
 
-    async def again(self, table: PlayRoom, game: str, *, swap: bool) -> None:
+    async def again(self, table: PlayTable, game: str, *, swap: bool) -> None:
         """Start the next game after this one, which is cancelled if it is live. Idempotent. Raises Failure."""
         async with table.busy:
             if table.game != game:
@@ -229,7 +232,7 @@ class PlayRooms:
             table.first_is_challenger ^= swap
             await self._begin(table)
 
-    async def take_back(self, table: PlayRoom, key: str, game: str) -> None:
+    async def take_back(self, table: PlayTable, key: str, game: str) -> None:
         """Return to the last position in which the person with this key was to move. Raises Failure."""
         async with table.busy:
             if table.game != game:
@@ -254,7 +257,7 @@ class PlayRooms:
 
     # Opening tables.
 
-    def _table_to_take(self, address: str) -> PlayRoom:
+    def _table_to_take(self, address: str) -> PlayTable:
         """Return the table without a move for the longest time, for a visitor whose address has no table.
 
         Raises Failure if the address has one, or if all tables had a move lately.
@@ -272,7 +275,7 @@ class PlayRooms:
     def _free_number(self) -> int:
         return next(number for number in count(1) if number not in self._numbers | self._taken_numbers)
 
-    async def _log_in_bots(self, table: PlayRoom, owner: str) -> None:
+    async def _log_in_bots(self, table: PlayTable, owner: str) -> None:
         """Log in the bots of a table. If a name belongs to another owner, try another number. Raises Failure."""
         for _ in range(_MOST_NAMES):
             try:
@@ -350,7 +353,7 @@ class PlayRooms:
 
     # Games.
 
-    async def _begin(self, table: PlayRoom) -> None:
+    async def _begin(self, table: PlayTable) -> None:
         self._count_game(table.address)
         wish = table.wish
         challenge = challenge_message(
@@ -385,7 +388,7 @@ class PlayRooms:
         for origin in limits:
             self._recent_games.add(origin)
 
-    async def _call_off(self, table: PlayRoom) -> None:
+    async def _call_off(self, table: PlayTable) -> None:
         """Cancel the live game, if there is one."""
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
@@ -412,11 +415,11 @@ class PlayRooms:
                 if self._last_use(table) < latest:
                     await self._clear(table)
 
-    def _last_use(self, table: PlayRoom) -> float:
+    def _last_use(self, table: PlayTable) -> float:
         """Return the time of the last use. Against a bot of another owner only moves count, not an open page."""
         return min(table.seen, table.last_move_time) if table.wish.opponent.startswith("bots/") else table.seen
 
-    async def _clear(self, table: PlayRoom) -> None:
+    async def _clear(self, table: PlayTable) -> None:
         for key in table.keys:
             self._tables.pop(key, None)
         try:
@@ -428,7 +431,7 @@ class PlayRooms:
             self._numbers.discard(table.number)
             add(self._addresses, table.address, -1)
 
-    async def _leave(self, table: PlayRoom) -> None:
+    async def _leave(self, table: PlayTable) -> None:
         """End the sessions of a table's bots."""
         seats = table.seats
         table.seats = ()
