@@ -67,9 +67,9 @@ def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
 
 
 def points(value: float) -> str:
-    """Return `2½` for 2.5."""
+    """Return `2½` for 2.5 and `22,889½` for 22889.5."""
     whole, half = divmod(round(value * 2), 2)
-    return f"{whole or ''}½" if half else f"{whole:,}"
+    return f"{f'{whole:,}' if whole else ''}½" if half else f"{whole:,}"
 
 
 def game(variant: str) -> str:

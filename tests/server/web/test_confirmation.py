@@ -23,7 +23,7 @@ def refuse_then_agree(page: Page, button: str, question: str) -> None:
     expect(dialog).to_have_count(0)
     assert page.evaluate("window.sameDocument") is True
     page.get_by_role("button", name=button, exact=True).click()
-    dialog.locator("button.main").click()
+    dialog.locator("button.danger").click()
 
 
 def test_confirmation_applies_to_the_action_that_was_asked_about(
@@ -46,7 +46,7 @@ def test_confirmation_applies_to_the_action_that_was_asked_about(
         site.post(f"{path}/start", form, cookie=cookie)
         # A running tournament has a form to extend it, so the form of the open question is not the second one any more.
         expect(page.locator(".state")).to_have_text("running")
-        dialog.locator("button.main").click()
+        dialog.locator("button.danger").click()
         expect(page.locator(".state")).to_have_text("cancelled")
 
 

@@ -267,7 +267,7 @@ def _add_message(console_lines: list[str], message: ConsoleMessage) -> None:
 
 
 def accessibility_errors(page: Page, *rules: str) -> list[str]:
-    """Return the serious and critical findings of axe: by all its rules, or these."""
+    """Return the findings of axe: by all its rules, or these."""
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = list(rules)
@@ -275,7 +275,6 @@ def accessibility_errors(page: Page, *rules: str) -> list[str]:
     return [
         f"{each['impact']} {each['id']}: {', '.join(str(node['target'][0]) for node in each['nodes'])}"
         for each in violations
-        if each["impact"] in ("serious", "critical")
     ]
 
 

@@ -3,7 +3,7 @@ export function confirmed(question, action) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "question");
   dialog.innerHTML =
-    '<form method="dialog"><p id="question"></p><div class="actions"><button value="yes" class="main"></button><button value="no" autofocus>No, go back</button></div></form>';
+    '<form method="dialog"><p id="question"></p><div class="actions"><button value="yes" class="danger"></button><button value="no" autofocus>No, go back</button></div></form>';
   dialog.querySelector("p").textContent = question;
   dialog.querySelector("button").textContent = action;
   document.body.append(dialog);

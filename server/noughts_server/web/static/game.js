@@ -41,6 +41,7 @@ function show() {
   if (by("link")) by("link").value = `${location.origin}/${game.name}?ply=${ply}`;
   if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${numbers}`;
   if (by("png")) by("png").href = `/${game.name}.png?ply=${ply}`;
+  if (by("sgf")) by("sgf").hidden = game.state !== "ended";
   if (by("explorer"))
     by("explorer").href = by("explorer").href.replace(
       /moves=.*/,

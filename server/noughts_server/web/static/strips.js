@@ -24,6 +24,12 @@ function clockAfter(game, side, ply) {
   return left;
 }
 
+// Whether a side's clock ran out at the end. With a limit for each move, that can have run out while the clock had not.
+function hasLostOnTime(game, side, over) {
+  const lost = over && POINTS[game.result]?.[side] === "0" && game.termination === "timeout";
+  return lost && !(game[`${SIDES[side]}_time`] ?? game.time)?.move_us;
+}
+
 // Returns the scores that a side reported up to a position, as pairs of ply and score.
 export function scoresOf(game, side, ply = Infinity) {
   const all = Object.entries(game.scores ?? {}).map(([at, score]) => [Number(at), score]);
@@ -38,7 +44,7 @@ export function showStrips(game, ply, heard, stopped) {
   SIDES.forEach((name, side) => {
     const toMove = !over && ply % 2 === side;
     const running = toMove && newest && game.state === "running";
-    const left = clockAfter(game, side, ply);
+    const left = hasLostOnTime(game, side, over) ? 0 : clockAfter(game, side, ply);
     const gone = running ? ((stopped ?? performance.now()) - heard) * 1000 : 0;
     set(by(`clock-${name}`), left === null ? "" : clock(Math.max(0, left - gone)));
     set(by(`points-${name}`), over ? (POINTS[game.result]?.[side] ?? "") : "");

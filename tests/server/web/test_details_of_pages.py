@@ -1,0 +1,82 @@
+"""Details of pages: nothing jumps, links appear when they work, and clocks and titles say what happened."""
+
+import asyncio
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_bots import Bot, Position
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.words import points
+from tests.support.browser import page_in
+from tests.support.processes import eventually
+from tests.support.site import Site, live_game
+
+TOP_OF_SLIDER = "document.getElementById('ply').getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize("value, words", [(22_889.5, "22,889½"), (0.5, "½"), (2.0, "2"), (12_000, "12,000")])
+def test_half_points_have_a_separator_of_thousands(value: float, words: str) -> None:
+    assert points(value) == words
+
+
+@pytest.mark.processes
+def test_nothing_jumps_in_a_live_game_which_offers_its_file_at_the_end(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        game.play(0, 3, 1)
+        page.goto(f"/{game.name}")
+        expect(page.locator("#board .stone")).to_have_count(3)
+        top = page.evaluate(TOP_OF_SLIDER)
+        page.locator("#back").click()
+        expect(page.locator("#live")).to_be_visible()
+        assert page.evaluate(TOP_OF_SLIDER) == top
+        page.locator("#share summary").click()
+        expect(page.get_by_role("link", name="JSON")).to_be_visible()
+        expect(page.get_by_role("link", name="SGF")).to_be_hidden()
+        game.play(4, 2)
+        expect(page.get_by_role("link", name="SGF")).to_be_visible()
+
+
+@pytest.mark.processes
+def test_the_place_of_the_featured_board_is_square(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site, variant="mnk:7,3,3") as game:
+        eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
+        page.goto("/")
+        box = page.locator("#featured .board-place").bounding_box()
+        assert box is not None
+        assert abs(box["width"] - box["height"]) < 1
+        game.play(0, 7, 1, 8, 2)
+
+
+class Silent(Bot):
+    """Never answers, so that it loses on time."""
+
+    async def choose(self, position: Position) -> int:
+        await asyncio.Event().wait()
+        return position.free[0]
+
+
+@pytest.mark.processes
+def test_the_clock_of_a_loss_on_time_is_at_zero(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    server.match(Silent(), "first-free", games=1, time="0.4+0")
+    (name,) = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{name}/games/1")
+        expect(page.locator("#clock-first")).to_have_text("0:00.0")
+        expect(page.locator("#clock-second")).to_have_text("0:00.4")
+
+
+@pytest.mark.processes
+def test_error_pages_have_plain_titles_and_pages_print_without_controls(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/tournaments/nothing/games/7")
+        expect(page).to_have_title("Not found - Noughts")
+        expect(page.locator("main")).not_to_contain_text("`")
+        page.goto("/tournaments")
+        page.emulate_media(media="print")
+        expect(page.locator(".site-header")).to_be_hidden()
+        expect(page.locator("form.filters")).to_be_hidden()
+        expect(page.get_by_role("heading", name="Tournaments")).to_be_visible()
