@@ -88,12 +88,14 @@ class ServerUnderTest:
         concurrency: int = 64,
         seed: int = 1,
         timeout: float = 60.0,
+        live_analysis: bool = False,
     ) -> MatchResult:
         """Play this number of games between two bots (or specs of reference bots) with sides alternating.
 
         `time` is as on the command line: `60+0.5`, `1/move`, `180/30+0` or `none`. The same seed gives the same games,
-        if all random numbers of the bots are from `position.rng()`. Raises the errors of invalid arguments, BotRefused,
-        and TimeoutError after `timeout` seconds.
+        if all random numbers of the bots are from `position.rng()`. `live_analysis` allows the analysis of games before
+        the end of the match. Raises the errors of invalid arguments, BotRefused, and TimeoutError after `timeout`
+        seconds.
         """
         rules = parse_variant(variant)
         bots = [make_bot(parse_spec(bot), rules) if isinstance(bot, str) else bot for bot in (first, second)]
@@ -106,6 +108,7 @@ class ServerUnderTest:
             games_per_pair=games,
             concurrency=concurrency,
             seed=seed,
+            live_analysis=live_analysis,
             title=" - ".join(labels),
         )
         try:

@@ -212,7 +212,9 @@ class LiveGame:
 
 
 @contextmanager
-def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe") -> Iterator[LiveGame]:
+def live_game(
+    server: ServerUnderTest, site: Site, *, variant: str = "tictactoe", live_analysis: bool = False
+) -> Iterator[LiveGame]:
     """A running game of two scripted bots. The test must play it to its end inside the block."""
     moves: tuple[queue.Queue[int], queue.Queue[int]] = (queue.Queue(), queue.Queue())
     game = LiveGame(moves)
@@ -221,7 +223,8 @@ def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe"
 
     def play() -> None:
         try:
-            server.match(First(moves[0]), Second(moves[1]), variant=variant, games=1, timeout=2 * PATIENCE)
+            first, second = First(moves[0]), Second(moves[1])
+            server.match(first, second, variant=variant, games=1, timeout=2 * PATIENCE, live_analysis=live_analysis)
         except BaseException as error:
             errors.append(error)
 

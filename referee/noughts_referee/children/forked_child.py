@@ -121,6 +121,7 @@ def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:
     kernel.close_files(PIPES, orders - 1)
     kernel.close_files(orders + 1)
     os.setsid()
+    kernel.nice_own_session()
     os.umask(0o077)
 
 

@@ -22,8 +22,18 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
-from noughts_referee.frame_encoding import reasons
-from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
+from noughts_referee.frame_encoding import read_thought, reasons
+from noughts_referee.rules import (
+    VOID,
+    Outcome,
+    Position,
+    PositionError,
+    Thought,
+    Variant,
+    covers,
+    members,
+    placed_wrongly,
+)
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_name
 from noughts_server.core.version import software_version
@@ -142,7 +152,9 @@ class ChildSession:
             raise self.fault(got, f"one for game {game}, ply {len(moves)}")
         if answer.moves.resigned:
             raise Resign(*reasons(answer.moves)[:1])
-        return Move(answer.moves.cell[0], answer.moves.score[0] if answer.moves.score else None)
+        score = answer.moves.score[0] if answer.moves.score else None
+        thought = read_thought(answer.moves.thought[0]) if answer.moves.thought else Thought()
+        return Move(answer.moves.cell[0], score, depth=thought.depth, nodes=thought.nodes, pv=thought.pv)
 
     async def _send_questions(self, games: dict[int, list[int]]) -> None:
         turns = self._frame.turns

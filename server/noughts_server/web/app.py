@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from noughts_server.core.errors import MachineTrouble
 from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.drawing.charts import heat_map_css
+from noughts_server.web.analyst import Analyst
 from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
@@ -59,6 +60,7 @@ def site(
     hub: Hub,
     play_tables: PlayTables | None,
     http_play: HttpPlay,
+    analyst: Analyst | None = None,
     *,
     secure: bool = False,
     signing_in: bool = True,
@@ -66,8 +68,8 @@ def site(
 ) -> ASGIApp:
     """Return the application.
 
-    Without `play_tables`, visitors cannot play. `secure` means that browsers use HTTPS; `signing_in`, that visitors can
-    send tokens.
+    Without `play_tables`, visitors cannot play. `analyst` judges positions of games. `secure` means that browsers use
+    HTTPS; `signing_in`, that visitors can send tokens.
     """
     folder, contents = static_files()
     views = Views(folder, signing_in=signing_in, playing=play_tables is not None, public_url=public_url)
@@ -77,6 +79,7 @@ def site(
         views=views,
         front_page=FrontPage(upstream, hub),
         play_tables=play_tables,
+        analyst=analyst,
         secure=secure,
     )
 

@@ -7,7 +7,6 @@ because the next parent needs the socket at once.
 """
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -24,7 +23,7 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
     from noughts_server.web.serving import running_site
     from noughts_server.web.site_settings import SiteSettings
 
-    settings = SiteSettings(**json.loads(settings_line))
+    settings = SiteSettings.from_line(settings_line)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     # Ctrl-C in a terminal reaches both processes, but only the parent decides when this one stops.
@@ -44,6 +43,7 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
         https=settings.https,
         insecure=settings.insecure,
         token=settings.token,
+        analyst=settings.analyst,
         proxies=settings.proxies,
         public_url=settings.public_url,
     ):

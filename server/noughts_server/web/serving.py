@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.core.repeated_errors import RepeatedErrors
+from noughts_server.web.analyst import AnalystSettings, running_analyst
 from noughts_server.web.app import site
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.http_play.session import PlaySettings
@@ -34,6 +35,7 @@ async def running_site(
     token: str = "",
     tables: TableSettings | None = None,
     play: PlaySettings | None = None,
+    analyst: AnalystSettings | None = None,
     limits: SiteLimits | None = None,
     proxies: Collection[str] = (),
     public_url: str = "",
@@ -42,20 +44,30 @@ async def running_site(
 
     Visitors can sign in only if others cannot read their tokens in transit: on this machine, or through a proxy that
     uses HTTPS with browsers (`https`). With `insecure`, the operator accepts the risk. Visitors can play if the
-    website has a `token`; `tables` limits the games. `play` limits the bots that play over HTTP. `proxies` are the
-    addresses of trusted reverse proxies, whose header `x-real-ip` names the visitor. `public_url` is the address that
-    visitors use (default: that of each request); an address with HTTPS implies `https`.
+    website has a `token`; `tables` limits the games. `play` limits the bots that play over HTTP. `analyst` judges
+    positions of games. `proxies` are the addresses of trusted reverse proxies, whose header `x-real-ip` names the
+    visitor. `public_url` is the address that visitors use (default: that of each request); an address with HTTPS
+    implies `https`.
     """
     https = https or public_url.startswith("https:")
     site_limits = limits or SiteLimits()
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # A line for each bad form would fill the disk.
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
-    async with asyncio.TaskGroup() as tasks:
+    async with asyncio.TaskGroup() as tasks, running_analyst(analyst) as position_analyst:
         upstream = Upstream(server, dialling, site_token=token)
         hub = Hub(upstream, tasks, settings)
         play_tables = PlayTables(upstream, tasks, token, tables) if token else None
         http_play = HttpPlay(upstream, tasks, play)
-        app = site(upstream, hub, play_tables, http_play, secure=https, signing_in=signing_in, public_url=public_url)
+        app = site(
+            upstream,
+            hub,
+            play_tables,
+            http_play,
+            position_analyst,
+            secure=https,
+            signing_in=signing_in,
+            public_url=public_url,
+        )
         async with serving_http(app, listener, site_limits, proxies):
             try:
                 yield hub

@@ -2,11 +2,9 @@
 
 import asyncio
 import contextlib
-import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 
 import structlog
 
@@ -32,7 +30,7 @@ async def supervised_site(server: str, listener: socket.socket, settings: SiteSe
 
     The socket stays open here: browsers that call while no child runs wait for the next one.
     """
-    async with running(_supervise(local_address(server), listener, json.dumps(asdict(settings)))):
+    async with running(_supervise(local_address(server), listener, settings.line())):
         yield
 
 

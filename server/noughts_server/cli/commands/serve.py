@@ -46,7 +46,16 @@ from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import MARGIN, read_margin
-from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
+from noughts_server.cli.options.website import (
+    ANALYST_TIME,
+    DEFAULT_WEB,
+    AnalystOption,
+    AnalystTimeOption,
+    HttpsOption,
+    PublicUrlOption,
+    read_analyst,
+    read_public_url,
+)
 from noughts_server.cli.processes.signals import run_loop
 from noughts_server.core.registration import Registration
 from noughts_server.core.version import software_version
@@ -127,6 +136,8 @@ class ServeOptions:
     limit: SetLimitOption = None
     proxy: ProxyOption = None
     public_url: PublicUrlOption = None
+    analyst: AnalystOption = None
+    analyst_time: AnalystTimeOption = ANALYST_TIME
 
 
 @command(
@@ -169,6 +180,8 @@ def run_server(
         require_private_metrics(options.metrics, protected=options.insecure)
     if options.web is not None and options.no_web:
         raise UsageProblem("--web and --no-web: got both, expected at most one of them")
+    if options.analyst is not None and options.no_web:
+        raise UsageProblem("--analyst and --no-web: got both, expected at most one of them")
     bus_settings = bus.read("noughts serve --bus", options.database, insecure=options.insecure)
     acceptance = read_acceptance("noughts serve", options.accept, options.python_packages)
     from noughts_server.cli.processes.serving import serve_until_stopped
@@ -198,7 +211,12 @@ def run_server(
         proxies=read_proxies(options.proxy),
     )
     listener = None if options.no_web else _website_listener(options.web, encrypted=identity is not None)
-    site = SiteSettings(https=options.https, insecure=options.insecure, public_url=read_public_url(options.public_url))
+    site = SiteSettings(
+        https=options.https,
+        insecure=options.insecure,
+        public_url=read_public_url(options.public_url),
+        analyst=read_analyst(options.analyst, options.analyst_time),
+    )
     if not run_loop(serve_until_stopped(output, settings, listener, playing, acceptance, site=site)):
         raise SystemExit(INTERRUPTED)
 

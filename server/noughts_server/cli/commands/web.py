@@ -11,7 +11,16 @@ from noughts_server.cli.connection import read_token
 from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
-from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
+from noughts_server.cli.options.website import (
+    ANALYST_TIME,
+    DEFAULT_WEB,
+    AnalystOption,
+    AnalystTimeOption,
+    HttpsOption,
+    PublicUrlOption,
+    read_analyst,
+    read_public_url,
+)
 from noughts_server.cli.processes.signals import announced, run_loop
 from noughts_server.web.listener import address_of
 
@@ -42,6 +51,8 @@ def web(
     ] = None,
     proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,
+    analyst: AnalystOption = None,
+    analyst_time: AnalystTimeOption = ANALYST_TIME,
     *,
     server: AddressOptions,
     configuration: Configuration,
@@ -57,6 +68,7 @@ def web(
     dialling = server.dialling(token)
     proxies = read_proxies(proxy)
     parsed_public_url = read_public_url(public_url)
+    analyst_settings = read_analyst(analyst, analyst_time)
     listener = open_listener(listen, "--listen")
     from noughts_server.web.serving import running_site
 
@@ -68,6 +80,7 @@ def web(
             https=https,
             insecure=plain_sign_in,
             token=token,
+            analyst=analyst_settings,
             proxies=proxies,
             public_url=parsed_public_url,
         ):

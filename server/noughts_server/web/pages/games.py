@@ -3,6 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from noughts_proto.v1 import tournaments_pb2
+from noughts_referee.rules import Termination, base_name
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import board_svg, picture
 from noughts_server.web.board_png import board_png, png_source
@@ -15,6 +17,7 @@ from noughts_server.web.signin import is_from_another_site, visitor_of
 from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
+from noughts_server.web.visitors import address_of
 
 _MOST_NUMBERS = 900
 """Limit of the last moves that have numbers on the board: as many as the largest board has cells."""
@@ -22,13 +25,18 @@ _MOST_USED = 4
 """The outermost used cells of a large board: they define its used area."""
 _A_DAY = "public, max-age=86400"
 """The caching of pictures that do not change any more, in seconds."""
+_OVER = (tournaments_pb2.TOURNAMENT_STATE_FINISHED, tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
+ENDED_ON_BOARD = (str(Termination.LINE), str(Termination.BOARD_FULL))
+"""Terminations of games in whose last position nobody can move."""
 
 
 async def game_page(website: Website, request: Request) -> Response:
     values = await _game_with_players(website, request)
     start = request.query_params.get("analysis") == "true" and not is_from_another_site(request)
     analysis = await analysis_of(website.upstream, values["game"], start=start)
-    return await website.views.page(request, "games/game.html.jinja", **values, analysis=analysis)
+    start_opinion = request.query_params.get("opinion") == "true" and not is_from_another_site(request)
+    opinion = _opinion(website, request, values, start=start_opinion)
+    return await website.views.page(request, "games/game.html.jinja", **values, analysis=analysis, opinion=opinion)
 
 
 async def game_analysis(website: Website, request: Request) -> Response:
@@ -44,6 +52,45 @@ async def game_analysis(website: Website, request: Request) -> Response:
     return await website.views.page(
         request, "games/analysis.html.jinja", headers=headers, game=values["game"], analysis=analysis
     )
+
+
+async def game_opinion(website: Website, request: Request) -> Response:
+    """Return the analyst's opinion about a position for the script of the game's page. Raises Failure."""
+    values = await _game_of(website, request)
+    tournament = await _tournament_of(website, request)
+    start = not is_from_another_site(request)
+    opinion = _opinion(website, request, {**values, "tournament": tournament}, start=start)
+    if opinion is None:
+        raise Failure(404, "There is no opinion: this website has no analyst, or cannot draw the board.")
+    headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
+    return await website.views.page(
+        request,
+        "games/opinion.html.jinja",
+        headers=headers,
+        game=values["game"],
+        ply=values["ply"],
+        opinion=opinion,
+    )
+
+
+def _opinion(website: Website, request: Request, values: Document, *, start: bool) -> Document | None:
+    """Return the analyst's opinion about the position of the address, or its state; None without an analyst.
+
+    If there is none, `start` has the analyst judge the position, unless bots could use the opinion.
+    """
+    analyst, game, ply = website.analyst, values["game"], values["ply"]
+    if analyst is None or game["board"] is None:
+        return None
+    tournament = values["tournament"]
+    if tournament.state not in _OVER and not tournament.live_analysis:
+        state = {"state": "refused"}
+    elif ply == len(game["moves"]) and game["state"] == "ended" and game["termination"] in ENDED_ON_BOARD:
+        state = {"state": "over"}
+    else:
+        moves = tuple(game["moves"][:ply])
+        visitor = address_of(request.scope)
+        state = analyst.opinion(visitor, game["name"], base_name(game["variant"]), moves, start=start)
+    return {**state, "analyst": analyst.name}
 
 
 async def embedded_game(website: Website, request: Request) -> Response:
@@ -119,10 +166,15 @@ async def _game_with_board(website: Website, request: Request) -> tuple[Document
 async def _game_with_players(website: Website, request: Request) -> Document:
     """Return the values that a page needs for a game and its players. Raises Failure."""
     values = await _game_of(website, request)
-    name = "tournaments/{tournament}".format_map(request.path_params)
-    (tournament,) = (await tournaments_of(website.upstream, [name])).values()
+    tournament = await _tournament_of(website, request)
     players = {row.label: row for row in tournament.standings}
     return {**values, "tournament": tournament, "players": players}
+
+
+async def _tournament_of(website: Website, request: Request) -> tournaments_pb2.Tournament:
+    name = "tournaments/{tournament}".format_map(request.path_params)
+    (tournament,) = (await tournaments_of(website.upstream, [name])).values()
+    return tournament
 
 
 async def _game_of(website: Website, request: Request) -> Document:

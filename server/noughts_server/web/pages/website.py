@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import bots_pb2, tokens_pb2
+from noughts_server.web.analyst import Analyst
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages.front_page import FrontPage
@@ -31,6 +32,8 @@ class Website:
     front_page: FrontPage
     play_tables: PlayTables | None
     """None if visitors cannot play."""
+    analyst: Analyst | None
+    """None if the website has no analyst."""
     secure: bool
     """Whether browsers use HTTPS, and send the cookie only over HTTPS."""
     failed_sign_ins: Recent = field(default_factory=Recent)

@@ -3,7 +3,7 @@ const FIRST_WAIT = 1000; // Milliseconds before the second request. Each later w
 const GROWTH = 1.5;
 const LONGEST_WAIT = 30000;
 const MOST_REQUESTS = 40; // About 17 minutes.
-const UNFINISHED = ["none", "pending", "busy"];
+const UNFINISHED = ["live", "none", "pending", "busy"];
 const place = () => document.getElementById("analysis");
 
 // Returns the marks of mistakes, `?` or `??`, by the number of moves before them.
@@ -47,7 +47,7 @@ function replace(section) {
 function stopWaiting() {
   const note = place().querySelector("p");
   const words = "The analysis takes long, and this page no longer waits for it. ";
-  if (place().dataset.state !== "none") note.firstChild.textContent = words;
+  if (note && place().dataset.state !== "none") note.firstChild.textContent = words;
   say(words);
 }
 
@@ -57,7 +57,7 @@ function say(words) {
   if (status) status.textContent = words;
 }
 
-function visible() {
+export function visible() {
   if (!document.hidden) return Promise.resolve();
   return new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
 }

@@ -3,6 +3,7 @@ import { analyse, marks } from "./analysis.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
+import { showOpinion } from "./opinion.js";
 import { plyAt, showScores } from "./scores.js";
 import { knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
@@ -55,6 +56,7 @@ function show() {
   ])
     by(id).disabled = off;
   showTry();
+  showOpinion(game, ply);
   showLive();
   showScores(game, ply);
   showThoughts(game, ply, cell);
@@ -285,8 +287,9 @@ for (const id of ["speed", "numbers"]) {
 if (kept("sound") === "true") press("sound", true);
 
 show();
-analyse(game.name, show);
-if (game.state !== "ended") {
+if (game.state === "ended") analyse(game.name, show);
+else {
+  let isOver = false; // The feed changes the game in place.
   const ticking = setInterval(() => showStrips(game, ply, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
     stopped = view.stopped;
@@ -297,7 +300,11 @@ if (game.state !== "ended") {
     heard = now.heard;
     if (following || ply > game.moves.length) ply = game.moves.length;
     if (following && game.moves.length === before + 1) sound();
-    if (game.state === "ended") clearInterval(ticking);
+    if (!isOver && game.state === "ended") {
+      isOver = true;
+      clearInterval(ticking);
+      analyse(game.name, show);
+    }
     show();
     if (pressed("play") && !playing) play();
   });

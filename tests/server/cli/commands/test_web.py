@@ -22,8 +22,10 @@ from noughts_server.cli.options import listening
 from noughts_server.cli.options.listening import open_listener
 from noughts_server.web import supervisor
 from tests.server.cli.conftest import Refusal
+from tests.support.arena import open_arena
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
+from tests.support.random_games import store_random_games
 
 CHILD = "noughts_server.web.child"
 
@@ -82,6 +84,45 @@ def test_a_killed_site_is_restarted_and_refuses_no_call(start: Any, database: st
     assert process.returncode == 0, errors
     assert errors.count("website_restarted") == 1
     assert status(site) == 0
+
+
+def test_serve_passes_the_analyst_to_its_site(start: Any, tmp_path: Path) -> None:
+    asyncio.run(store_finished_game(tmp_path / "games.sqlite"))
+    line = (
+        f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db sqlite:///{tmp_path}/games.sqlite --format json"
+        " --log-level warning --analyst Sage=minimax --analyst-time 100ms"
+    )
+    with start(line) as process:
+        page = f"{json.loads(process.stdout.readline())['web']}/tournaments/cup/games/1?ply=2&opinion=true"
+
+        def text() -> str:
+            with urlopen(page, timeout=PATIENCE) as response:
+                return str(response.read().decode())
+
+        opinion = eventually(text, lambda text: 'id="opinion" data-state="done"' in text)
+        assert "Opinion of Sage" in opinion
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
+
+
+async def store_finished_game(file: Path) -> None:
+    async with open_arena(file) as arena:
+        await store_random_games(arena, "tictactoe", 2)
+
+
+@pytest.mark.parametrize(
+    "analyst, words",
+    [
+        ("gomocup:./pbrain-gone", "got program './pbrain-gone', expected one that can be run"),
+        ("nobody", "expected one of random"),
+        ("bot:ada", "a bot registered on a server"),
+        ("minimax --analyst-time 1h", "expected a duration of 50ms to 30s"),
+    ],
+)
+def test_analyst_that_cannot_run_is_refused(noughts: Any, server: str, analyst: str, words: str) -> None:
+    result = noughts(f"web --server {server} --listen 127.0.0.1:0 --analyst {analyst}", code=2)
+    assert words in " ".join(result.stderr.split())
 
 
 def test_a_site_ends_when_its_server_is_killed(start: Any, database: str) -> None:

@@ -1,0 +1,236 @@
+"""The analyst of a website: a player that judges the positions at which visitors look.
+
+It runs in a process of its own, which starts with the first question, and ends when nobody asks. Answers are opinions,
+not proofs, so pages show them apart from the analysis.
+"""
+
+import asyncio
+import json
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import structlog
+
+from noughts_proto.interpreter import environment, python
+from noughts_server.web.documents import Document
+
+logger = structlog.get_logger("noughts.web")
+
+_PROCESS = "noughts_server.local.analyst_process"
+_START_SECONDS = 60.0
+_REST_SECONDS = 30.0
+"""The time for an answer after the time to think."""
+_IDLE_SECONDS = 60.0
+"""The process ends when nobody has asked for this time."""
+_WATCHED_SECONDS = 30.0
+"""A visitor who has not asked again for this time no longer waits."""
+_MOST_KNOWN = 2_000
+"""Opinions that are remembered: about 10 MB with long games."""
+_MOST_WAITING = 64
+_MOST_OF_VISITOR = 4
+"""Positions that wait for a visitor, each of another game."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+"""Seconds before the process is started again after a failure. Each later pause is twice as long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalystSettings:
+    """The operator's choice of an analyst."""
+
+    name: str
+    """The name that pages show."""
+    spec: str
+    seconds: float = 1.0
+    """The time to think about a position."""
+
+
+class _Position(NamedTuple):
+    variant: str
+    moves: tuple[int, ...]
+
+
+class _Watched(NamedTuple):
+    """A game at which a visitor looks. Each has one position that waits."""
+
+    visitor: str
+    game: str
+
+
+class _Request(NamedTuple):
+    position: _Position
+    time: float
+    """When the visitor asked the last time."""
+
+
+class _AnalystError(Exception):
+    """The process has failed; the text says why."""
+
+
+class Analyst:
+    """Judges positions on request, one at a time. `running_analyst` does the work."""
+
+    def __init__(self, settings: AnalystSettings) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._known: OrderedDict[_Position, Document] = OrderedDict()
+        self._suspects: dict[_Position, None] = {}
+        """Positions in which the player has failed once."""
+        self._waiting: OrderedDict[_Watched, _Request] = OrderedDict()
+        self._current: _Position | None = None
+        self._wake = asyncio.Event()
+        self._failure = ""
+        """Why the last attempt failed; empty if it did not."""
+        self._process: Process | None = None
+
+    def opinion(self, visitor: str, game: str, variant: str, moves: tuple[int, ...], *, start: bool) -> Document:
+        """Return the opinion about a position, or the state of the request.
+
+        If there is none, `start` has the analyst judge the position. Another position of the same game replaces one
+        that waits.
+        """
+        position = _Position(variant, moves)
+        if position in self._known:
+            self._known.move_to_end(position)
+            return self._known[position]
+        if not start:
+            return {"state": "none"}
+        if position != self._current and not self._add(_Watched(visitor, game), position):
+            return {"state": "busy"}
+        if self._failure:
+            return {"state": "unavailable", "reason": self._failure}
+        return {"state": "pending"}
+
+    def _add(self, watched: _Watched, position: _Position) -> bool:
+        """Have the position wait, and return whether there was room for it."""
+        now = time.monotonic()
+        for each, request in [*self._waiting.items()]:
+            if request.time < now - _WATCHED_SECONDS:
+                del self._waiting[each]
+        waiting = self._waiting.get(watched)
+        if waiting is None or waiting.position != position:
+            self._waiting.pop(watched, None)
+            own = [each for each in self._waiting if each.visitor == watched.visitor]
+            if len(own) >= _MOST_OF_VISITOR:
+                del self._waiting[own[0]]
+            if len(self._waiting) >= _MOST_WAITING:
+                return False
+        self._waiting[watched] = _Request(position, now)
+        self._wake.set()
+        return True
+
+    async def run(self) -> None:
+        """Judge positions until cancelled."""
+        pause = _FIRST_PAUSE
+        try:
+            while True:
+                self._current = await self._next()
+                began = time.monotonic()
+                suspect = None
+                try:
+                    await self._start()
+                    suspect = self._current
+                    opinion = await self._judge(self._current)
+                except (_AnalystError, OSError, TimeoutError, ValueError) as error:
+                    await self._end_process()
+                    self._note_failure(suspect, str(error) or "it took too long")
+                    self._current = None
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                else:
+                    pause, self._failure = _FIRST_PAUSE, ""
+                    self._remember(self._current, opinion)
+                    self._current = None
+                    # The analyst uses half of a core at most.
+                    await asyncio.sleep(time.monotonic() - began)
+        finally:
+            await self._end_process()
+
+    async def _next(self) -> _Position:
+        """Return the next position. End the process if there is none for some time."""
+        while True:
+            while self._waiting:
+                _, request = self._waiting.popitem(last=False)
+                is_watched = request.time >= time.monotonic() - _WATCHED_SECONDS
+                if is_watched and request.position not in self._known:
+                    return request.position
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(None if self._process is None else _IDLE_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                await self._end_process()
+
+    async def _start(self) -> None:
+        """Start the process unless it runs. Raises the errors of `_judge`."""
+        if self._process is not None and self._process.returncode is None:
+            return
+        self._process = await asyncio.create_subprocess_exec(
+            *python("-m", _PROCESS), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment(), start_new_session=True
+        )
+        ready = await self._ask([self._settings.spec, self._settings.seconds], _START_SECONDS)
+        logger.info("analyst_started", analyst=self.name, gaps=ready["gaps"])
+
+    async def _judge(self, position: _Position) -> Document:
+        """Return the opinion about the position. Raises _AnalystError, OSError, TimeoutError, ValueError."""
+        answer = await self._ask(position, self._settings.seconds + _REST_SECONDS)
+        if "refused" in answer:
+            return {"state": "unavailable", "reason": str(answer["refused"])}
+        return {**answer, "state": "done"}
+
+    async def _ask(self, question: Any, seconds: float) -> Document:
+        """Return the next line of the process after this one. Raises the errors of `_judge`."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        async with asyncio.timeout(seconds):
+            line = await self._process.stdout.readline()
+        if not line:
+            raise _AnalystError("its process has ended")
+        answer: Document = json.loads(line)
+        if "failed" in answer:
+            raise _AnalystError(str(answer["failed"]))
+        return answer
+
+    def _note_failure(self, position: _Position | None, reason: str) -> None:
+        """Remember why the process has failed, and in which position, if it had started."""
+        logger.warning("analyst_failed", analyst=self.name, reason=reason)
+        self._failure = reason
+        if position is None:
+            return
+        if position in self._suspects:
+            self._remember(position, {"state": "unavailable", "reason": f"it failed twice in this position: {reason}"})
+            del self._suspects[position]
+        elif len(self._suspects) < _MOST_KNOWN:
+            self._suspects[position] = None
+
+    def _remember(self, position: _Position, opinion: Document) -> None:
+        self._known[position] = opinion
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+
+    async def _end_process(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@asynccontextmanager
+async def running_analyst(settings: AnalystSettings | None) -> AsyncIterator[Analyst | None]:
+    """Run the analyst inside the block; None if there is none."""
+    if settings is None:
+        yield None
+        return
+    analyst = Analyst(settings)
+    task = asyncio.get_running_loop().create_task(analyst.run(), name="analyst")
+    try:
+        yield analyst
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
