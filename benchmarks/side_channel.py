@@ -94,7 +94,9 @@ def report(folder: Path) -> None:
         during, without = times[True], times[False]
         probability = mannwhitneyu(during, without).statistic / len(during) / len(without)
         medians = (sorted(each)[len(each) // 2] * 1e3 for each in (during, without))
-        print(f"{name}: probability {probability:.2f}; medians {' and '.join(f'{each:.2f} ms' for each in medians)}")
+        print(
+            f"{name}: probability {probability:.2f}; medians {' and '.join(f'{median:.2f} ms' for median in medians)}"
+        )
 
 
 def read(path: Path) -> list[tuple[float, ...]]:

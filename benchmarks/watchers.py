@@ -260,7 +260,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         stack.callback(bots.kill)
         _request_line(bots)  # answered as soon as both bots are online
         run_loop(_set_up(places["grpc"], token))
-        (site,) = (each.pid for each in psutil.Process(server.pid).children() if _CHILD in each.cmdline())
+        (site,) = (child.pid for child in psutil.Process(server.pid).children() if _CHILD in child.cmdline())
         counts = ["--watchers", str(arguments.watchers), "--others", str(arguments.others)]
         browsers = stack.enter_context(
             subprocess.Popen([*this, "--part", "browsers", "--address", places["web"], *counts], **piped)
@@ -283,9 +283,9 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         "plies_a_second_alone": round(rates[0], 2),
         "plies_a_second_watched": round(rates[1], 2),
         "ratio": round(rates[1] / rates[0], 4),
-        "gaps": sum(each["gaps"] for each in deliveries),
-        "fewest_plies_told": min(each["fewest_plies"] for each in deliveries),
-        "laggards": sum(each["laggards"] for each in deliveries),
+        "gaps": sum(delivery["gaps"] for delivery in deliveries),
+        "fewest_plies_told": min(delivery["fewest_plies"] for delivery in deliveries),
+        "laggards": sum(delivery["laggards"] for delivery in deliveries),
         "server_cores": [round(statistics.median(each[1] for each in rounds), 3) for rounds in (alone, watched)],
         "site_cores": [round(statistics.median(each[2] for each in rounds), 3) for rounds in (alone, watched)],
         "microseconds_of_a_bare_send": round(bare, 1),

@@ -56,7 +56,7 @@ def _component(kind: ComponentType, purl: PackageURL, *, hashes: Iterable[str] =
         type=kind,
         bom_ref=str(purl),
         purl=purl,
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=each) for each in hashes],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=hash_value) for hash_value in hashes],
         properties=[Property(name="noughts:marker", value=marker)] if marker else (),
     )
 
@@ -68,11 +68,11 @@ def _bom_of(product: Component, packages: Sequence[LockedPackage], subject: Comp
     components = [
         _component(
             ComponentType.LIBRARY,
-            PackageURL("pypi", None, each.name, each.version),
-            hashes=each.hashes,
-            marker=str(each.requirement.marker or ""),
+            PackageURL("pypi", None, package.name, package.version),
+            hashes=package.hashes,
+            marker=str(package.requirement.marker or ""),
         )
-        for each in packages
+        for package in packages
     ]
     for component in components:
         bom.components.add(component)
@@ -103,9 +103,9 @@ def _image_bom(product: Component) -> Bom:
         "sys_platform": "linux",
     }
     installed = [
-        each
-        for each in read_lock(LOCKS["runtime"])
-        if each.requirement.marker is None or each.requirement.marker.evaluate(environment)
+        package
+        for package in read_lock(LOCKS["runtime"])
+        if package.requirement.marker is None or package.requirement.marker.evaluate(environment)
     ]
     image = _component(ComponentType.CONTAINER, PackageURL("docker", None, product.name, product.version))
     below = _component(ComponentType.CONTAINER, PackageURL("docker", None, base[1], base[2]))

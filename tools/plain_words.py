@@ -53,7 +53,7 @@ SKIPPED = {"test_plain_words.py"}
 
 def main(arguments: Sequence[str]) -> int:
     """Print the findings of these files, or of all pages and programs. Return the exit code."""
-    places = [Path(each) for each in arguments] or [
+    places = [Path(argument) for argument in arguments] or [
         place
         for pattern in PAGES + PROGRAMS
         for place in sorted(ROOT.glob(pattern))

@@ -66,7 +66,7 @@ def print_busy_result(busy: Busy) -> int:
 
 def print_result(tally: Tally) -> int:
     """Print what came of the run; return its exit code."""
-    on_the_board = sum(tally.endings[each] for each in ON_THE_BOARD)
+    on_the_board = sum(tally.endings[termination] for termination in ON_THE_BOARD)
     table = Table("what", "", title=f"{tally.games:,} games")
     for name, seconds in tally.seconds.items():
         table.add_row(f"seconds until play resumes: {name}", f"{seconds:.1f}")

@@ -46,7 +46,7 @@ async def holder(cluster: Cluster) -> ForkedProcess:
     while True:
         for (name,) in rows_of(cluster.database, _HOLDER):
             pid = int(name.rsplit("-", 2)[1])
-            found = [each for each in cluster.referees if each.pid == pid]
+            found = [referee for referee in cluster.referees if referee.pid == pid]
             if found:
                 return found[0]
         assert time.monotonic() < deadline, f"nobody holds a unit\n{cluster.logs()[-20_000:]}"

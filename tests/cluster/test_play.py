@@ -103,9 +103,9 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
             assert league.games_done == 3_600 > rest
             assert (await here.ask("Get", "other")).state == TOURNAMENT_STATE_CANCELLED
             await _all_over(observers)
-        assert [gap for each in observers for gap in each.gaps] == []
-        assert sum(each.plies for each in observers)
-        seen = [each.view.tournaments for each in observers if each.name == "tournaments/league"]
+        assert [gap for observer in observers for gap in observer.gaps] == []
+        assert sum(observer.plies for observer in observers)
+        seen = [observer.view.tournaments for observer in observers if observer.name == "tournaments/league"]
         assert [view["tournaments/league"].games_done for view in seen] == [3_600, 3_600]
         await cluster.check_records("league", challenged)
         # Both have played.
@@ -125,14 +125,14 @@ async def _at_rest(cluster: Cluster) -> int:
 async def _all_over(observers: list[Any]) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
-            if all(each.over for each in observers):
+            if all(observer.over for observer in observers):
                 return
             await asyncio.sleep(0.05)
 
 
 def _referees_that_played(cluster: Cluster) -> set[str]:
     """Return the names of the referees that have claimed units, by their logs."""
-    return {each.output.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
+    return {referee.output.name for referee in cluster.referees if "units_claimed" in cluster.log(referee)}
 
 
 async def test_an_absent_bot_loses_only_its_own_games() -> None:
@@ -288,7 +288,7 @@ async def test_bots_installed_at_one_referee_play_only_there() -> None:
             await cluster.start_referee(*offers)
             cluster.start_bots(["amy"])
             await cluster.wait_until_online(["amy", "here"])
-            [nodes] = (each for each in examples_of_help() if each.section == "noughts nodes")
+            [nodes] = (example for example in examples_of_help() if example.section == "noughts nodes")
             assert matches(
                 nodes.output,
                 (await asyncio.to_thread(run_here, ["nodes", "--db", cluster.url], environment())).output,

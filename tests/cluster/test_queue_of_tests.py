@@ -40,8 +40,8 @@ async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path, t
         await cluster.check_records(*disturbed)
         for slug in disturbed:
             shown = await cluster.tournament(slug)
-            assert sum(each.games for each in shown.match_details.referees) >= shown.games_done
-        assert all("units_claimed" in cluster.log(each) for each in cluster.referees), cluster.logs()
+            assert sum(referee.games for referee in shown.match_details.referees) >= shown.games_done
+        assert all("units_claimed" in cluster.log(referee) for referee in cluster.referees), cluster.logs()
     for slug, found in undisturbed.items():
         assert disturbed[slug] == found, slug
     assert {verdict for verdict, _ in disturbed.values()} == {"H0", "H1"}

@@ -44,8 +44,8 @@ async def test_forged_messages_of_the_bus_end_nothing() -> None:
         await cluster.wait_until_finished("first")
         for subject in (*seen, "noughts.servers", "noughts.referees", "noughts.wants"):
             data = seen.get(subject, b"")
-            for each in wrong_messages(subject, data):
-                await bus.publish(subject, each)
+            for wrong_message in wrong_messages(subject, data):
+                await bus.publish(subject, wrong_message)
         await bus.flush()
         await cluster.organise("second", names, games_per_pair=40)
         assert (await cluster.wait_until_finished("second")).games_done == 40

@@ -63,22 +63,22 @@ class Tally:
     @property
     def gaps(self) -> list[str]:
         """The messages that watchers missed."""
-        return [gap for each in self.observers for gap in each.gaps]
+        return [gap for observer in self.observers for gap in observer.gaps]
 
     @property
     def messages(self) -> int:
         """The messages to all watchers."""
-        return sum(each.messages for each in self.observers)
+        return sum(observer.messages for observer in self.observers)
 
     @property
     def plies(self) -> int:
         """The plies in these messages."""
-        return sum(each.plies for each in self.observers)
+        return sum(observer.plies for observer in self.observers)
 
     @property
     def resyncs(self) -> int:
         """The number of restarts of watchers."""
-        return sum(each.resyncs for each in self.observers)
+        return sum(observer.resyncs for observer in self.observers)
 
 
 CUT_LINK = "a cut link to a referee"
@@ -196,7 +196,7 @@ async def watch_tournament(cluster: Cluster, slug: str, ordinals: Sequence[int] 
     names = [name, *(f"{name}/games/{ordinal}" for ordinal in ordinals)]
     observers = [Observer(address, each) for address in cluster.addresses.values() for each in names]
     async with asyncio.TaskGroup() as tasks:
-        watching = [tasks.create_task(each.watch()) for each in observers]
+        watching = [tasks.create_task(observer.watch()) for observer in observers]
         yield observers
         for task in watching:
             task.cancel()

@@ -163,7 +163,7 @@ async def test_a_tournaments_own_margin_lengthens_its_limits(server: Loopback, f
     (game,) = await server.finished_games(1)
     assert game.termination == Termination.TIMEOUT
     assert game.allowances is not None
-    assert {each.margin_us for each in unpack_allowances(game.allowances)} == {3_000_000}
+    assert {allowance.margin_us for allowance in unpack_allowances(game.allowances)} == {3_000_000}
 
 
 async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot, second: RawBot) -> None:

@@ -1,4 +1,4 @@
-"""A server in this process with the token of an owner, and calls that make bots play there."""
+"""A server in this process, the token of an owner, and calls that let bots play on the server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
 
+POLL_SECONDS = 0.01
+
+
 class LeagueServer:
     """A running server and calls of its owner `ada`."""
 
@@ -31,25 +34,25 @@ class LeagueServer:
         self.address = server.address
         self._server = server
         self.token = token
-        """A token of the owner `ada`."""
-        self._bearing = ((TOKEN_KEY, f"Bearer {token}"),)
+        """The token of the owner `ada`."""
+        self._metadata = ((TOKEN_KEY, f"Bearer {token}"),)
         self._bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
         self._tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
         self._games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
 
     async def start(self, slug: str, *bots: str, **fields: Any) -> None:
-        """Create and start a tournament of bots that have logged in before."""
+        """Create and start a tournament of bots that the server knows from a login."""
         name = f"tournaments/{slug}"
         tournament = tournaments_pb2.Tournament(name=name, **fields)
         await self._tournaments.CreateTournament(
-            tournaments_pb2.CreateTournamentRequest(tournament=tournament), metadata=self._bearing
+            tournaments_pb2.CreateTournamentRequest(tournament=tournament), metadata=self._metadata
         )
         for bot in bots:
             await self._tournaments.JoinTournament(
-                tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}"), metadata=self._bearing
+                tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}"), metadata=self._metadata
             )
         await self._tournaments.StartTournament(
-            tournaments_pb2.StartTournamentRequest(name=name), metadata=self._bearing
+            tournaments_pb2.StartTournamentRequest(name=name), metadata=self._metadata
         )
 
     async def until(
@@ -62,7 +65,7 @@ class LeagueServer:
                 tournament = (await self._tournaments.GetTournament(request)).tournament
                 if condition(tournament):
                     return tournament
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def games(self, slug: str) -> list[games_pb2.Game]:
         """Wait until the tournament is finished, and return its games in the order of their numbers."""
@@ -76,11 +79,11 @@ class LeagueServer:
                 return games
             request.page_token = page.next_page_token
 
-    async def until_frames_up(self, count: int) -> None:
-        """Wait until bots have sent this number of frames, not counting hellos."""
+    async def until_messages_received(self, count: int) -> None:
+        """Wait until the server has received this number of messages of bots. Hellos do not count."""
         async with asyncio.timeout(PATIENCE):
             while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # no event is set for a frame
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def until_online(self, bot: str) -> None:
         """Wait until the bot is logged in."""
@@ -88,9 +91,9 @@ class LeagueServer:
         async with asyncio.timeout(PATIENCE):
             while True:
                 online = (await self._bots.ListBots(request)).bots
-                if f"bots/{bot}" in [each.name for each in online]:
+                if f"bots/{bot}" in [online_bot.name for online_bot in online]:
                     return
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(POLL_SECONDS)
 
     @asynccontextmanager
     async def opponent(self, spec: str) -> AsyncIterator[str]:
@@ -108,11 +111,16 @@ class LeagueServer:
 async def league_server_at(
     folder: Path, *, listen: str = "127.0.0.1:0", token: str = "", heartbeat: float = 5.0
 ) -> AsyncIterator[LeagueServer]:
-    """A server on the database in this folder. `token`: one that an earlier server on it created."""
+    """Run a server on the database in this folder.
+
+    `token` is a token of `ada` that an earlier server on this database created. Default: a new one.
+    `heartbeat`: seconds.
+    """
     database = f"sqlite:///{folder / 'noughts.sqlite'}"
     settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat)
     async with running_server(settings) as server:
-        make = partial(create_token, owner="ada", now_ms=server.store.now_ms())
-        token = token or (await server.store.write(make)).secret
+        if not token:
+            create = partial(create_token, owner="ada", now_ms=server.store.now_ms())
+            token = (await server.store.write(create)).secret
         async with grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel:
             yield LeagueServer(server, token, channel)

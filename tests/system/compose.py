@@ -18,9 +18,10 @@ SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 CLUSTER_SERVICES = ("member", "referee", "site")
 """Services of Noughts in the profile `cluster`."""
 FOREIGN_SERVICES = ("postgres", "nats", "proxy")
-"""Services of other projects."""
+"""Services whose image is of another project."""
 BOTS = sorted(set(SERVICES) - {"server", *CLUSTER_SERVICES, *FOREIGN_SERVICES})
-_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::?-(?P<default>[^}]*))?\}")
+_ADDRESS = re.compile(r"(?:server|0\.0\.0\.0|127\.0\.0\.1):(?P<port>\d+)")
 
 
 def dockerfile() -> list[tuple[str, str]]:
@@ -41,22 +42,25 @@ class Host:
     def __init__(self, folder: Path) -> None:
         self.variables: dict[str, str] = {}
         self.replacements: dict[str, str] = {}
-        """Local replacements for further texts of the file, such as addresses of the database and the bus."""
+        """Further texts of the file, such as addresses of the database and of NATS, and their local replacements."""
         self._folder = folder
         self._ports: dict[str, str] = {}
 
     def value(self, text: str) -> str:
         """Return a value of the file with its variables and replacements replaced."""
-        text = _VARIABLE.sub(lambda found: self.variables.get(found[1]) or found[2] or "", text)
-        for there, here in self.replacements.items():
-            text = text.replace(there, here)
+        text = _VARIABLE.sub(self._value_of_variable, text)
+        for container_text, local_text in self.replacements.items():
+            text = text.replace(container_text, local_text)
         text = text.replace("/data", str(self._folder))
-        return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
+        return _ADDRESS.sub(lambda match: self.address(match["port"]), text)
+
+    def _value_of_variable(self, match: re.Match[str]) -> str:
+        return self.variables.get(match["name"]) or match["default"] or ""
 
     def address(self, port: str) -> str:
         """Return the local address for this port of the containers."""
         if port not in self._ports:
-            # Below the ports that the kernel assigns by itself, so that no other program gets it first.
+            # The kernel assigns other programs ports from 32,768. The process id keeps test workers apart.
             for number in range(10_000 + os.getpid() % 10_000, 32_768):
                 with socket.socket() as free, suppress(OSError):
                     free.bind(("127.0.0.1", number))

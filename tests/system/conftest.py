@@ -1,4 +1,4 @@
-"""A server in this process for programs that play there."""
+"""A server in this process, to which other programs connect."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

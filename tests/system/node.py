@@ -1,4 +1,4 @@
-"""The example bot in Node: its packages from npm, kept under build/ between runs, and its process."""
+"""The example bot in Node: its packages from npm, which stay in build/ between runs, and its process."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ _LOCKED = ("package.json", "package-lock.json", ".npmrc")
 def install_bot(folder: Path) -> Path:
     """Copy the example into `folder` and add its packages, as `npm ci` does; return its folder.
 
-    The test fails when npm cannot install them.
+    The test fails if npm cannot install them.
     """
     bot = folder / "bot"
     shutil.copytree(EXAMPLE, bot, ignore=shutil.ignore_patterns("node_modules"))
@@ -33,7 +33,7 @@ def install_bot(folder: Path) -> Path:
 
 
 def _packages() -> Path:
-    """Return the folder of the locked packages, which are installed once for each lock."""
+    """Return the folder of the locked packages. They are installed only if the lock file has changed."""
     key = hashlib.sha256(b"".join((EXAMPLE / name).read_bytes() for name in _LOCKED)).hexdigest()[:16]
     ready = ROOT / "build" / "node" / key
     if ready.exists():
@@ -70,7 +70,7 @@ class NodeBot:
         self.output = ""
 
     async def until(self, text: str) -> None:
-        """Read the output until a line contains `text`; fail if the bot ends before."""
+        """Read the output until a line contains `text`; fail if the bot ends first."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while line := (await self.process.stdout.readline()).decode():

@@ -18,8 +18,10 @@ import pyte
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, environment
 
-BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3
-"""Seconds without new output after which a screen is complete, and the longest wait for that."""
+BETWEEN_PIECES = 0.03
+"""Seconds without new output after which a screen is complete."""
+LONGEST_DRAWING = 0.3
+"""Seconds after which a screen counts as complete even if output continues."""
 
 LAST_MARK = b"\x1b]2;noughts has ended\x07"
 """Sets the title of the terminal, which no test reads. It marks the end of a program's output."""
@@ -61,34 +63,34 @@ class Terminal:
         os.write(self._own_end, keys.encode())
 
     def click(self, column: int, line: int) -> None:
-        """Click at this place with the mouse (report in the SGR form)."""
-        for end in "Mm":
-            self.press(f"\x1b[<0;{column + 1};{line + 1}{end}")
+        """Send a mouse click at this place, in the SGR form of xterm: press (`M`), then release (`m`)."""
+        for action in "Mm":
+            self.press(f"\x1b[<0;{column + 1};{line + 1}{action}")
 
     @property
     def text(self) -> str:
         """Return the text of the screen."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def until(self, wanted: str | Callable[[str], bool]) -> str:
+    def until(self, expected: str | Callable[[str], bool]) -> str:
         """Wait until the screen shows this text or meets the condition, and return its text."""
         deadline = time.monotonic() + PATIENCE
 
-        def is_there() -> bool:
-            return wanted in self.text if isinstance(wanted, str) else wanted(self.text)
+        def is_shown() -> bool:
+            return expected in self.text if isinstance(expected, str) else expected(self.text)
 
-        while not is_there():
-            assert self._read(deadline), f"waited for {wanted!r}; the screen shows\n{self.text}"
-        first = self.text
+        while not is_shown():
+            assert self._read(deadline), f"waited for {expected!r}; the screen shows\n{self.text}"
+        first_match = self.text
         # A drawing can arrive in pieces: wait until no more output follows.
         settled = time.monotonic() + LONGEST_DRAWING
         while time.monotonic() < settled and self._read(time.monotonic() + BETWEEN_PIECES):
             pass
-        return self.text if is_there() else first
+        return self.text if is_shown() else first_match
 
     def until_without(self, unwanted: str) -> str:
         """Wait until the screen no longer shows this text, and return its text."""
-        return self.until(lambda shown: unwanted not in shown)
+        return self.until(lambda text: unwanted not in text)
 
     def wait_for_exit(self) -> int:
         """Wait for the program's end, and return its exit code."""

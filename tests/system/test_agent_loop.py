@@ -13,7 +13,7 @@ from tests.support.processes import environment, first_line, json_of, started
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.at_length]
 
-FIRST = """from noughts_bots import Bot
+FIRST_VERSION = """from noughts_bots import Bot
 
 
 class Mine(Bot):
@@ -23,7 +23,7 @@ class Mine(Bot):
 
 
 async def improve(url: str, token: str) -> dict[str, Any]:
-    """Follow docs/how-to/agents.md as an agent, and return the test of the better version."""
+    """Follow docs/how-to/agents.md as an agent, and return the finished test of the second version."""
     async with agent_over_http(url, token) as agent:
         return await improve_with(agent)
 
@@ -39,7 +39,7 @@ async def improve_with(agent: Agent) -> dict[str, Any]:
         submission = await agent.call("submit_bot", bot="mine", content=source)
         return str(submission["bot_version"])
 
-    first = await submit(FIRST)
+    first = await submit(FIRST_VERSION)
     await agent.call("create_tournament", tournament="trial", variant="tictactoe", games_per_pair=2)
     for bot in ("mine", "rival"):
         await agent.call("join_tournament", tournament="trial", bot=bot)

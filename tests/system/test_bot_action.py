@@ -1,4 +1,4 @@
-"""The action that checks a bot in its own repository's CI: its steps run as a runner of GitHub runs them."""
+"""The GitHub action that checks a bot in CI. The tests run its steps as a runner of GitHub does."""
 
 from __future__ import annotations
 
@@ -52,13 +52,16 @@ class ActionRun(NamedTuple):
 
 
 def run_action(
-    folder: Path, *, install: bool = False, variables: dict[str, str] | None = None, **given: str
+    folder: Path, *, install: bool = False, variables: dict[str, str] | None = None, **changed_inputs: str
 ) -> ActionRun:
-    """Run the action's steps in a repository until one fails, as a runner does; pip takes seconds, so only if asked."""
+    """Run the action's steps in a repository until one fails, as a runner does.
+
+    `install`: also run the steps that call pip, which takes seconds.
+    """
     action = yaml.safe_load(ACTION.read_text())
-    inputs = {name: each.get("default", "") for name, each in action["inputs"].items()}
-    assert given.keys() <= inputs.keys()
-    inputs |= given
+    inputs = {name: declared.get("default", "") for name, declared in action["inputs"].items()}
+    assert changed_inputs.keys() <= inputs.keys()
+    inputs |= changed_inputs
     runner = folder.parent / "runner"
     runner.mkdir()
     output_file, summary = runner / "outputs", runner / "summary"
@@ -70,7 +73,7 @@ def run_action(
         "GITHUB_OUTPUT": str(output_file),
         "GITHUB_STEP_SUMMARY": str(summary),
         "RUNNER_TEMP": str(runner),
-        # What the action installs is installed here: pip finds it and its metadata, without an index.
+        # The packages of the action are already installed here, so pip needs no index.
         **dict.fromkeys(("PIP_DRY_RUN", "PIP_NO_INDEX", "PIP_NO_DEPS"), "1"),
         "PIP_NO_BUILD_ISOLATION": "0",
     }
@@ -79,13 +82,15 @@ def run_action(
 
     def fill_in(text: str) -> str:
         known = {f"inputs.{name}": value for name, value in inputs.items()}
-        known |= {f"steps.{name}.outputs.{key}": value for name, of in outputs.items() for key, value in of.items()}
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda outputs_of_action: known.get(outputs_of_action[1], ""), text)
+        known |= {
+            f"steps.{name}.outputs.{key}": value for name, values in outputs.items() for key, value in values.items()
+        }
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: known.get(match[1], ""), text)
 
     for step in action["runs"]["steps"]:
-        match = re.fullmatch(r"inputs\.([\w-]+) != ''", step.get("if", "inputs.spec != ''"))
-        assert match is not None
-        if "uses" in step or not inputs[match[1]] or ("pip" in step["run"] and not install):
+        condition = re.fullmatch(r"inputs\.([\w-]+) != ''", step.get("if", "inputs.spec != ''"))
+        assert condition is not None
+        if "uses" in step or not inputs[condition[1]] or ("pip" in step["run"] and not install):
             continue
         assert "${{" not in step["run"]
         script = runner / "script.sh"
@@ -104,7 +109,7 @@ def run_action(
             outputs[step["id"]] = dict(line.split("=", 1) for line in output_file.read_text().splitlines())
         if process.returncode:
             break
-    outputs_of_action = {name: fill_in(each["value"]) for name, each in action["outputs"].items()}
+    outputs_of_action = {name: fill_in(declared["value"]) for name, declared in action["outputs"].items()}
     return ActionRun(
         process.returncode, outputs_of_action, summary.read_text() if summary.exists() else "", process.stderr
     )
@@ -176,20 +181,20 @@ def test_match_that_cannot_be_played_fails_the_action(repository: Path) -> None:
 
 
 def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path: Path) -> None:
-    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    server_env = environment(XDG_DATA_HOME=str(tmp_path / "data"))
     serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
-    with started(serving.split(), data) as server:
+    with started(serving.split(), server_env) as server:
         address = json.loads(first_line(server))["grpc"]
-        token = json_of("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
-        there = {"NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
-        run_here(["bot", "submit", str(repository / "good.py"), "--name", "odd"], data | there)
+        token = json_of("token create --owner ada --scope play --scope submit --scope organise", server_env)["token"]
+        server_variables = {"NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        run_here(["bot", "submit", str(repository / "good.py"), "--name", "odd"], server_env | server_variables)
         checked: dict[str, Any] = {"spec": "py:good.py:Odd", "options": "--no-steps --games 2", "variant": "tictactoe"}
         for number, (sprt, code, verdict) in enumerate(
             (("elo0=-1000,elo1=-200", 0, "H1 accepted"), ("elo0=200,elo1=1000", 1, "H0 accepted")), start=2
         ):
             (repository / "good.py").write_text(BOT.format(cell=f"position.free[-1]  # {number}"))
             tested: dict[str, Any] = {"test-against": "1", "test-options": f"--name odd --sprt {sprt}"}
-            result = run_action(repository, variables=there, **checked, **tested)
+            result = run_action(repository, variables=server_variables, **checked, **tested)
             assert result.code == code, result.errors
             _, test = result.comment.split("\n## Test\n\n")
             assert f"    odd-{number} against odd-1: {verdict}\n" in test

@@ -1,4 +1,4 @@
-"""Bots of other packages, entry points of the group `noughts.bots`: built and installed for real in a folder."""
+"""Bots of other packages (entry points of the group `noughts.bots`), which pip builds and installs in a folder."""
 
 import json
 import subprocess
@@ -32,16 +32,14 @@ def install(target: Path) -> None:
 
 def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str, str]) -> None:
     rows = {row["name"]: row for row in json_of_process("bot list", installed)["bots"]}
-    assert (
-        rows["py:patient"].items()
-        >= {
-            "name": "py:patient",
-            "syntax": "py:patient",
-            "description": "Blocks before it wins",
-            "variants": "",
-            "package": "noughts-patient",
-        }.items()
-    )
+    expected = {
+        "name": "py:patient",
+        "syntax": "py:patient",
+        "description": "Blocks before it wins",
+        "variants": "",
+        "package": "noughts-patient",
+    }
+    assert {column: rows["py:patient"][column] for column in expected} == expected
     assert rows["random"]["package"] is None
     assert rows["py:broken"]["package"] == "noughts-faulty"
     output = run_noughts(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
@@ -61,7 +59,7 @@ def test_a_bot_of_a_package_plays_by_its_name(installed: dict[str, str], tmp_pat
     assert with_option["wins"] < document["wins"]
 
 
-def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> None:
+def test_bot_ask_finds_a_bot_of_a_package_by_its_name(installed: dict[str, str]) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "noughts_server.cli", "bot", "ask", "py:patient", "--format", "json"],
         input="XX.OO.... X\n", env=installed, capture_output=True, text=True, timeout=60, check=False,
@@ -78,7 +76,9 @@ def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> N
         ("twice", "got a bot from noughts-faulty and noughts-other, expected one from a single package"),
     ],
 )
-def test_a_bot_of_a_package_that_cannot_be_had_is_refused(installed: dict[str, str], name: str, complaint: str) -> None:
+def test_a_bot_of_a_package_that_cannot_be_loaded_is_refused(
+    installed: dict[str, str], name: str, complaint: str
+) -> None:
     command = [sys.executable, "-m", "noughts_bots.hosts", "py", name]
     process = subprocess.run(
         command, env=installed, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False

@@ -88,9 +88,9 @@ def test_configuration_lists_each_key_that_the_command_prints(command: str) -> N
 
 
 def test_limits_errors_terminations_and_variants_are_all_listed() -> None:
-    assert first_cells(page("limits.md")) == [each.name for each in fields(Limits)]
+    assert first_cells(page("limits.md")) == [field.name for field in fields(Limits)]
     assert "| `bots` | 500 | Bots of one owner, including retired ones. |" in page("limits.md")
-    assert set(first_cells(page("errors.md"))) == {each.reason for each in KINDS} | set(map(str, Termination))
+    assert set(first_cells(page("errors.md"))) == {kind.reason for kind in KINDS} | set(map(str, Termination))
     assert set(first_cells(page("variants.md"))) >= set(OWN_NAMES)
 
 
@@ -114,8 +114,10 @@ def test_each_method_is_listed_with_its_scopes() -> None:
 def test_each_message_and_enum_for_clients_has_its_fields() -> None:
     text = page("messages.md")
     for source in sources():
-        kinds = {each.name: [field.name for field in each.field] for each in source.file.message_type}
-        kinds |= {each.name: [value.name for value in each.value] for each in source.file.enum_type}
+        kinds = {
+            message_type.name: [field.name for field in message_type.field] for message_type in source.file.message_type
+        }
+        kinds |= {enum_type.name: [value.name for value in enum_type.value] for enum_type in source.file.enum_type}
         for kind, names in kinds.items():
             [section] = re.findall(rf"(?ms)^#### {kind}\n(.*?)(?=^#|\Z)", text)
             assert first_cells(section) == names
@@ -153,7 +155,7 @@ def test_every_part_is_in_a_page_and_every_page_names_known_parts() -> None:
 def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> None:
     text = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
     reasons = text.partition("## All reasons")[2]
-    assert [each.reason for each in KINDS if f"`{each.reason}`" not in reasons] == []
+    assert [kind.reason for kind in KINDS if f"`{kind.reason}`" not in reasons] == []
     known = "".join(texts_of_programs()) + (ROOT / "Makefile").read_text(encoding="utf-8") + FOREIGN_MESSAGES
     rows = re.findall(r"(?m)^\| (`.*?) \|", text.partition("## Commands")[2].partition("## All reasons")[0])
     messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]

@@ -120,7 +120,7 @@ async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp
             stubs: list[Any] = [feed_pb2_grpc.FeedServiceStub(channel) for channel in channels]
             calls = [stub.Watch(request) for stub in stubs]
             outcomes = await asyncio.gather(*(call.read() for call in calls), return_exceptions=True)
-            refused = [each for each in outcomes if isinstance(each, grpc.aio.AioRpcError)]
+            refused = [outcome for outcome in outcomes if isinstance(outcome, grpc.aio.AioRpcError)]
             assert len(refused) >= 6
             assert client.server.feed.counts.watchers <= 64
         finally:
@@ -168,9 +168,9 @@ def send_flood(address: str, dialling: Dialling, frames: http2.Flood) -> int:
         trust.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname=host) as to,
     ):
         to.sendall(http2.PREFACE)
-        for each in frames():
-            to.sendall(each)
-            sent += len(each)
+        for frame in frames():
+            to.sendall(frame)
+            sent += len(frame)
             if sent >= _LARGEST_FLOOD:
                 break
     return sent

@@ -128,7 +128,7 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
         status = wait_for_trouble(env)
         server.kill()
         _, log = exit_code_and_errors(server)
-    assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
+    assert [event["reason"] for event in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
     assert len(events(log, "database_available")) == 1
     assert "Traceback" not in log
     ballast.unlink()
@@ -172,7 +172,7 @@ def test_a_failing_disk_is_reported_and_games_resume(tmp_path: Path) -> None:
         server.send_signal(signal.SIGTERM)
         code, log = exit_code_and_errors(server)
     assert code == 0, log
-    assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FAILING"]
+    assert [event["reason"] for event in events(log, "database_unavailable")] == ["DATABASE_FAILING"]
 
 
 def test_a_disk_that_becomes_read_only_stops_games_until_it_is_writable(tmp_path: Path) -> None:

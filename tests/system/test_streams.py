@@ -48,7 +48,7 @@ def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, 
 def outcomes(folder: Path, lines: Sequence[str], redirections: Sequence[str]) -> list[list[tuple[int, str, str]]]:
     """Return the outcomes of each line with each of the redirections."""
     with ThreadPoolExecutor(4) as pool:
-        wanted = [[pool.submit(outcome, line, folder, each) for each in redirections] for line in lines]
+        wanted = [[pool.submit(outcome, line, folder, redirection) for redirection in redirections] for line in lines]
         return [[future.result() for future in row] for row in wanted]
 
 

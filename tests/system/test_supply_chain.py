@@ -50,21 +50,21 @@ def test_bills_are_valid_and_connected(release: Path) -> None:
         text = (release / f"noughts-{VERSION}-{purpose}.cdx.json").read_text(encoding="utf-8")
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
         document = json.loads(text)
-        required = {each["ref"]: each.get("dependsOn", []) for each in document["dependencies"]}
+        required = {dependency["ref"]: dependency.get("dependsOn", []) for dependency in document["dependencies"]}
         reached: set[str] = set()
         waiting = [document["metadata"]["component"]["bom-ref"]]
         while waiting:
             if (reference := waiting.pop()) not in reached:
                 reached.add(reference)
                 waiting += required.get(reference, [])
-        assert {each["bom-ref"] for each in document["components"]} <= reached, purpose
+        assert {component["bom-ref"] for component in document["components"]} <= reached, purpose
 
 
 def test_bills_have_each_locked_package_with_its_hashes(release: Path) -> None:
     for purpose, lock in LOCKS.items():
         listed = {
-            (each["name"], each["version"]): {one["content"] for one in each["hashes"]}
-            for each in bill(release, purpose)["components"]
+            (component["name"], component["version"]): {one["content"] for one in component["hashes"]}
+            for component in bill(release, purpose)["components"]
         }
         text = lock.read_text(encoding="utf-8")
         assert len(listed) == len(re.findall(r"(?m)^[\w.-]+==", text))
@@ -72,7 +72,7 @@ def test_bills_have_each_locked_package_with_its_hashes(release: Path) -> None:
 
 
 def test_bill_of_the_image_has_base_wheel_and_linux_packages(release: Path) -> None:
-    listed = {each["purl"]: each for each in bill(release, "image")["components"]}
+    listed = {component["purl"]: component for component in bill(release, "image")["components"]}
     wheel = hashlib.sha256((release / WHEEL).read_bytes()).hexdigest()
     assert listed[f"pkg:pypi/noughts@{VERSION}"]["hashes"] == [{"alg": "SHA-256", "content": wheel}]
     assert "pkg:docker/python@3.12-slim" in listed
@@ -134,7 +134,7 @@ def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
         advisory("hatchling", {"introduced": "0"}, {"fixed": "0.1"}),
         advisory("starlette", {"introduced": "0"}, withdrawn="2026-01-01T00:00:00Z"),
     ]
-    version = next(each.version for each in read_lock(LOCKS["runtime"]) if each.name == "starlette")
+    version = next(package.version for package in read_lock(LOCKS["runtime"]) if package.name == "starlette")
     (tmp_path / "all.json").write_text(json.dumps(documents))
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for number, document in enumerate(documents):

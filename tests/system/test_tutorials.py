@@ -31,7 +31,7 @@ class Step(NamedTuple):
 def steps(page: str) -> list[Step]:
     """Return the steps of a tutorial."""
     text = (TUTORIALS / page).read_text(encoding="utf-8")
-    page_steps = [Step(each["commands"], lines(each["printed"] or "")) for each in _STEP.finditer(text)]
+    page_steps = [Step(step["commands"], lines(step["printed"] or "")) for step in _STEP.finditer(text)]
     assert len(page_steps) == text.count("```bash")
     return page_steps
 

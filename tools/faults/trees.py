@@ -23,7 +23,7 @@ class Tree:
 
     def environment(self) -> dict[str, str]:
         """Return the variables of a process that imports the packages of this tree."""
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(str(self.path / each) for each in _PACKAGES)}
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(str(self.path / package) for package in _PACKAGES)}
 
     @contextmanager
     def faulty(self, fault: Fault) -> Iterator[None]:

@@ -69,9 +69,12 @@ def index(argument: str) -> str:
         + table(
             ("command", "purpose"),
             (
-                (f"[`{each.line}`](commands/{page_of(panel)}.md#{each.line.replace(' ', '-')})", _summary(each))
-                for each in all_commands()
-                if each.panel == panel
+                (
+                    f"[`{command.line}`](commands/{page_of(panel)}.md#{command.line.replace(' ', '-')})",
+                    _summary(command),
+                )
+                for command in all_commands()
+                if command.panel == panel
             ),
         )
         for panel in GROUP.panels
@@ -81,7 +84,7 @@ def index(argument: str) -> str:
 
 def of_panel(panel: str) -> str:
     """Return the description of each command under a heading of the top-level help."""
-    found = [each for each in all_commands() if each.panel == panel]
+    found = [command for command in all_commands() if command.panel == panel]
     if not found:
         raise KeyError(panel)
     parts: list[str] = []
@@ -106,17 +109,19 @@ def _described(command: Command) -> str:
     itself, context = command.itself, command.context
     usage = " ".join(itself.collect_usage_pieces(context))
     usage = usage.replace("[[", "[").replace("]]", "]").replace("...}...", "...").replace("{", "").replace("}", "")
-    parameters = [each for each in itself.get_params(context) if not each.hidden and each.name != "help"]
+    parameters = [
+        parameter for parameter in itself.get_params(context) if not parameter.hidden and parameter.name != "help"
+    ]
     panels: dict[str, list[Any]] = {}
-    for each in parameters:
-        if each.param_type_name == "option":
-            panels.setdefault(each.rich_help_panel or "Options", []).append(each)
+    for parameter in parameters:
+        if parameter.param_type_name == "option":
+            panels.setdefault(parameter.rich_help_panel or "Options", []).append(parameter)
     parts = [f"## {command.line}", _text(itself.help), fenced(f"{command.line} {usage}", "text")]
-    arguments = [each for each in parameters if each.param_type_name == "argument"]
+    arguments = [parameter for parameter in parameters if parameter.param_type_name == "argument"]
     if arguments:
-        parts.append(table(("argument", "meaning"), (described(each, context)[:2] for each in arguments)))
+        parts.append(table(("argument", "meaning"), (described(argument, context)[:2] for argument in arguments)))
     for panel, options in sorted(panels.items(), key=lambda item: item[0] != "Options"):
-        rows = (described(each, context) for each in options)
+        rows = (described(option, context) for option in options)
         parts.append(f"**{panel}**\n\n" + table(("option", "meaning", "default", "range"), rows))
     parts.append(_example(itself))
     return "\n\n".join(parts)

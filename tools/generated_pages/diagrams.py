@@ -54,7 +54,7 @@ def figure(name: str) -> str:
     parts = "".join(
         [
             *(_box(box) for box in diagram.boxes.values()),
-            *(_arrow(diagram.boxes[each.start], diagram.boxes[each.end], each) for each in diagram.arrows),
+            *(_arrow(diagram.boxes[arrow.start], diagram.boxes[arrow.end], arrow) for arrow in diagram.arrows),
         ]
     )
     width, height, title = diagram.width, diagram.height, escape(diagram.title)

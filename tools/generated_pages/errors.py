@@ -24,12 +24,12 @@ KINDS = [
 
 def of_calls(argument: str) -> str:
     """Return the errors that a caller over the network can get."""
-    return table(("reason", "status", "meaning"), (_row(each) for each in KINDS if not _is_for_operators(each)))
+    return table(("reason", "status", "meaning"), (_row(kind) for kind in KINDS if not _is_for_operators(kind)))
 
 
 def of_operators(argument: str) -> str:
     """Return the errors with which a server ends, or does not start."""
-    rows = ((code(each.reason), prose(_first_paragraph(each))) for each in KINDS if _is_for_operators(each))
+    rows = ((code(kind.reason), prose(_first_paragraph(kind))) for kind in KINDS if _is_for_operators(kind))
     return table(("reason", "meaning"), rows)
 
 
@@ -52,12 +52,12 @@ def terminations(argument: str) -> str:
         ("termination", "in the protocol", "decided by", "meaning"),
         (
             (
-                code(str(each)),
-                code(f"TERMINATION_{each.name}"),
-                _decided_by(each),
-                comments[f"TERMINATION_{each.name}"],
+                code(str(termination)),
+                code(f"TERMINATION_{termination.name}"),
+                _decided_by(termination),
+                comments[f"TERMINATION_{termination.name}"],
             )
-            for each in Termination
+            for termination in Termination
         ),
     )
 

@@ -25,7 +25,7 @@ def limits(argument: str) -> str:
     texts = texts_of_fields(Limits)
     return table(
         ("limit", "default", "what it counts"),
-        ((code(each.name), f"{each.default:,}", prose(texts[each.name])) for each in fields(Limits)),
+        ((code(field.name), f"{field.default:,}", prose(texts[field.name])) for field in fields(Limits)),
     )
 
 

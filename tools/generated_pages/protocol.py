@@ -72,10 +72,10 @@ def sources() -> tuple[Source, ...]:
         subprocess.run(command, check=True)
         found = FileDescriptorSet.FromString(target.read_bytes())
     read = (
-        Source(each, {tuple(at.path): at.leading_comments for at in each.source_code_info.location})
-        for each in found.file
+        Source(file, {tuple(at.path): at.leading_comments for at in file.source_code_info.location})
+        for file in found.file
     )
-    return tuple(each for each in read if each.name not in _INTERNAL)
+    return tuple(message for message in read if message.name not in _INTERNAL)
 
 
 def _paths_of_google() -> Iterator[str]:

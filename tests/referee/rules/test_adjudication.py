@@ -1,4 +1,4 @@
-"""Rules by which games end early, because of the scores that bots report or their length."""
+"""Adjudication: rules that end a game early, because of its length or of the scores that bots report."""
 
 import re
 
@@ -24,11 +24,11 @@ def end(rules: Adjudication, scores: Scores) -> tuple[int, str] | None:
 @pytest.mark.parametrize(
     "rule, scores, expected",
     [
-        # N moves in a row of the second side, and of the first.
+        # The second side, then the first, reports a bad score at N moves in a row.
         ("moves=2,score=600", [0, -600, 5, -700], (4, "1-0")),
         ("moves=2,score=600", [-601, 0, -900, 0], (3, "0-1")),
         ("moves=1,score=600", [0, -600], (2, "1-0")),
-        # An interrupted streak: by a better score, or by a move without one.
+        # A better score, or a move without a score, interrupts the streak.
         ("moves=2,score=600", [0, -600, 5, -599, 0, -800], None),
         ("moves=2,score=600", [0, -600, 5, None, 0, -800], None),
         ("moves=2,score=600", [None, None, None, None], None),
@@ -60,13 +60,13 @@ def test_a_side_loses_by_its_own_last_scores(rule: str, scores: Scores, expected
         ("moves=1,score=10", [5], None),
     ],
 )
-def test_a_game_is_a_draw_by_the_last_scores_of_both(
+def test_a_game_is_drawn_if_both_sides_report_scores_near_zero(
     rule: str, scores: Scores, expected: tuple[int, str] | None
 ) -> None:
     assert end(Adjudication(draw=DrawRule.parse(rule)), scores) == expected
 
 
-def test_of_several_rules_at_one_ply_resignations_come_first() -> None:
+def test_a_resignation_comes_before_other_rules_at_the_same_ply() -> None:
     rules = Adjudication(ResignRule.parse("moves=1,score=5"), DrawRule.parse("moves=1,score=5"), draw_after=2)
     scores = {0: -4.0, 1: -5.0}
     outcome = rules.outcome(scores, 2)
@@ -91,6 +91,7 @@ def test_of_several_rules_at_one_ply_resignations_come_first() -> None:
     ],
 )
 def test_the_reason_follows_from_the_rules_and_the_scores(rules: Adjudication, result: Result, reason: str) -> None:
+    # A drawn game has two moves here. If `bob` wins, ada's last score came with the third move.
     ply = 2 if result is Result.DRAW else 3
     assert rules.reason(result, {0: -4.0, 1: 4.0, 2: -4.0}, ply, ("ada", "bob")) == reason
 

@@ -1,21 +1,29 @@
-"""Openings by agreement: allowed choices and the usual choices."""
+"""The opening rules `swap` and `swap2`: which choices they allow, and which one a bot makes by default."""
 
 import pytest
 
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take, parse_variant
 
 GOMOKU = parse_variant("gomoku")
-NAMES = ["gomoku", "gomoku20", "renju", "caro:exact:20", "mnk:9,9,5", "mnk:30,12,6"]
+VARIANTS = ["gomoku", "gomoku20", "renju", "caro:exact:20", "mnk:9,9,5", "mnk:30,12,6"]
 
 
-def test_swap_places_stones_once_and_swap2_up_to_twice() -> None:
-    cases = [(rule, stones) for rule in ("swap", "swap2") for stones in ((), (1, 2, 3), (1, 2, 3, 4, 5))]
-    choices = [
-        (opening.step, opening.may_put, opening.may_take)
-        for opening in (OpeningChoice(GOMOKU, rule, stones) for rule, stones in cases)
-    ]
-    # Each row: step, number of stones that can be placed, and whether a side can be taken.
-    assert choices == [(0, 3, False), (1, 0, True), (2, 0, True), (0, 3, False), (1, 2, True), (2, 0, True)]
+@pytest.mark.parametrize(
+    "rule, stones, step, may_put, may_take",
+    [
+        ("swap", (), 0, 3, False),
+        ("swap", (1, 2, 3), 1, 0, True),
+        ("swap", (1, 2, 3, 4, 5), 2, 0, True),
+        ("swap2", (), 0, 3, False),
+        ("swap2", (1, 2, 3), 1, 2, True),
+        ("swap2", (1, 2, 3, 4, 5), 2, 0, True),
+    ],
+)
+def test_swap_places_stones_once_and_swap2_up_to_twice(
+    rule: str, stones: tuple[int, ...], step: int, may_put: int, may_take: bool
+) -> None:
+    opening = OpeningChoice(GOMOKU, rule, stones)
+    assert (opening.step, opening.may_put, opening.may_take) == (step, may_put, may_take)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +54,8 @@ def test_choices_by_the_rule_are_allowed() -> None:
     assert all(OpeningChoice(GOMOKU, "swap2", (1, 2, 3)).allows(Take(side)) for side in (0, 1))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_usual_choices_are_allowed_and_follow_from_the_seed(name: str) -> None:
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_default_choices_are_allowed_and_follow_from_the_seed(name: str) -> None:
     variant = parse_variant(name)
     placements, taken = set(), set()
     for seed in range(60):
@@ -60,7 +68,7 @@ def test_the_usual_choices_are_allowed_and_follow_from_the_seed(name: str) -> No
         answer = OpeningChoice(variant, "swap2", choice.cells, seed)
         assert answer.allows(answer.usual())
         taken.add(answer.usual())
-    assert len(placements) > 20
+    assert len(placements) > 20  # the 60 seeds give many different placements
     assert taken <= {Take(0), Take(1)}
 
 

@@ -1,4 +1,4 @@
-"""Names of cells, and phrases about wrong moves, for people."""
+"""Names of cells, and the phrases that explain a wrong move."""
 
 from __future__ import annotations
 

@@ -39,7 +39,10 @@ def chi_square(counts: Counter[int], expected: dict[int, float]) -> float:
 
 
 def is_plausible(statistic: float, freedom: int) -> bool:
-    """Return whether the statistic lies within five standard deviations of its mean; one in a million does not."""
+    """Return whether a chi-square statistic is within five standard deviations of its mean.
+
+    `freedom`: degrees of freedom. For a uniform source this fails about once in a million.
+    """
     return abs(statistic - freedom) < 5 * math.sqrt(2 * freedom)
 
 
@@ -49,11 +52,11 @@ def test_the_same_seed_and_ply_give_the_same_draws(seed: int, ply: int, count: i
     one, another = Draws(seed, ply), Draws(seed, ply)
     assert [one.below(count) for _ in range(5)] == [another.below(count) for _ in range(5)]
     assert 0 <= one.bits() < 2**64
-    assert one.bits() != another.bits()  # the second number of one stream, the first of the other
+    assert one.bits() != another.bits()  # `one` has already returned its first number above
 
 
 @given(seed=st.integers(0, 2**64 - 1), ply=st.integers(0, 899), count=st.integers(1, 900))
-def test_the_quick_first_choice_is_the_first_choice(seed: int, ply: int, count: int) -> None:
+def test_first_choice_equals_the_first_choice_of_new_draws(seed: int, ply: int, count: int) -> None:
     assert first_choice(seed, ply, range(count)) == Draws(seed, ply).choice(range(count))
 
 
@@ -92,11 +95,11 @@ def test_seeds_of_many_tournaments_take_little_memory() -> None:
         side_seeds(tournament_seed, [1], [0])
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert kept < 1 << 20
+    assert kept < 1 << 20  # 1 MiB for 5,000 tournaments
 
 
 def test_a_bot_that_knows_a_seed_cannot_predict_its_opponent() -> None:
-    # The guesses are the relations that existed when seeds were sums and outputs of splitmix64.
+    # Seeds were once sums and outputs of splitmix64. Each guess is a relation between seeds that held then.
     gamma, steps = 0x9E3779B97F4A7C15, (0xA0761D6478BD642F, 0xD1342543DE82EF95)
     games, values = 6_000, 9
     hits: Counter[str] = Counter()

@@ -1,4 +1,6 @@
-"""Renju, caro and exactly five: compared with the slow rules written from the definitions, and with the diagrams."""
+"""Renju, caro and exactly five, compared with a slow implementation of the definitions and with the diagrams."""
+
+from typing import NamedTuple
 
 import pytest
 
@@ -9,8 +11,24 @@ from tests.support.diagrams import Diagram, diagrams
 from tests.support.five_in_a_row import Point, Stones, forbidden_kinds, makes_five, wins
 from tests.support.games import ArbiterDriver, conditions
 
-KINDS = {"overline", "double-four", "double-three"}
-FIVES = {"gomoku": (False, False), "gomoku:exact": (True, False), "caro": (False, True), "caro:exact": (True, True)}
+FORBIDDEN_KINDS = {"overline", "double-four", "double-three"}
+
+
+class WinningRule(NamedTuple):
+    """What a row of five needs to win."""
+
+    exact: bool
+    """A longer row does not win."""
+    caro: bool
+    """A row with an opponent's stone at both ends does not win."""
+
+
+WINNING_RULES = {
+    "gomoku": WinningRule(exact=False, caro=False),
+    "gomoku:exact": WinningRule(exact=True, caro=False),
+    "caro": WinningRule(exact=False, caro=True),
+    "caro:exact": WinningRule(exact=True, caro=True),
+}
 
 
 def bitboards(board: Stones, point: Point) -> tuple[int, int, int]:
@@ -25,7 +43,7 @@ def variant_of_edge(name: str, edge: int) -> Variant:
 
 @pytest.mark.long
 @pytest.mark.parametrize("edge, boards", [(15, 200), pytest.param(15, 1_000, marks=pytest.mark.at_length), (20, 200)])
-def test_renju_forbids_black_the_cells_that_the_definitions_forbid(edge: int, boards: int) -> None:
+def test_renju_forbids_black_the_cells_of_the_definitions(edge: int, boards: int) -> None:
     variant = variant_of_edge("renju", edge)
     assert variant.forbids is not None
     kinds = set()
@@ -33,31 +51,34 @@ def test_renju_forbids_black_the_cells_that_the_definitions_forbid(edge: int, bo
         for point in points:
             own, other, cell = bitboards(board, point)
             kind, expected = variant.forbids(own, other, cell, 0), forbidden_kinds(board, point)
-            assert kind in expected if expected else kind is None, (board, point)
+            if expected:
+                assert kind in expected, (board, point)
+            else:
+                assert kind is None, (board, point)
             assert variant.forbids(own, other, cell, 1) is None
             kinds.add(kind)
-    assert kinds == {*KINDS, None}
+    assert kinds == {*FORBIDDEN_KINDS, None}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("edge", [15, 20])
-@pytest.mark.parametrize("name", FIVES)
+@pytest.mark.parametrize("name", WINNING_RULES)
 def test_rows_win_as_the_definitions_say(name: str, edge: int) -> None:
-    variant, (exact, caro) = variant_of_edge(name, edge), FIVES[name]
+    variant, rule = variant_of_edge(name, edge), WINNING_RULES[name]
     won = 0
     for board, points in positions(400, seed=5, edge=edge):
         for point in points:
             own, other, cell = bitboards(board, point)
-            expected = wins(board, point, exact=exact, caro=caro)
+            expected = wins(board, point, exact=rule.exact, caro=rule.caro)
             assert variant.completes(own | 1 << cell, cell, other) is expected, (board, point)
             won += expected
-    assert won > 100
+    assert won > 100  # the boards are dense enough to test wins, too
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["renju", "gomoku:exact", "caro", "caro:exact", "caro:20"])
 def test_arbiter_and_position_agree_on_dense_boards(name: str) -> None:
-    variant, ends = parse_variant(name), set()
+    variant, outcomes = parse_variant(name), set()
     for number, (board, points) in enumerate(positions(300, seed=7, edge=variant.columns)):
         for point in points:
             side = number // 2 % 2
@@ -75,8 +96,8 @@ def test_arbiter_and_position_agree_on_dense_boards(name: str) -> None:
             game.own, game.opponent, game.ply = own, other, 20 + side
             driver.answer(game, cell)
             assert outcome_of(game) == expected, (board, point)
-            ends.add(expected)
-    assert len(ends) >= (3 if name != "renju" else 4)
+            outcomes.add(expected)
+    assert len(outcomes) >= (3 if name != "renju" else 4)
 
 
 def outcome_of(game: Game) -> Outcome | None:
@@ -90,26 +111,27 @@ def test_remarks_about_each_diagram_of_the_docs_are_true(diagram: Diagram) -> No
         own, other, cell = bitboards(diagram.board, point)
         position = Position(variant, own=own, opponent=other)
         if diagram.variant == "renju":
-            assert remark in KINDS | {"allowed", "five"}
+            assert remark in FORBIDDEN_KINDS | {"allowed", "five"}
             by_definition = "five" if makes_five(diagram.board, point) else forbidden_kinds(diagram.board, point)
-            assert by_definition == ("five" if remark == "five" else {remark} & KINDS)
-            assert position.forbidden(cell) == (remark if remark in KINDS else None)
-            assert (cell in position.free) is (remark not in KINDS)
+            assert by_definition == ("five" if remark == "five" else {remark} & FORBIDDEN_KINDS)
+            assert position.forbidden(cell) == (remark if remark in FORBIDDEN_KINDS else None)
+            assert (cell in position.free) is (remark not in FORBIDDEN_KINDS)
         else:
-            exact, caro = FIVES[diagram.variant]
-            assert wins(diagram.board, point, exact=exact, caro=caro) is {"wins": True, "open": False}[remark]
-        if remark not in KINDS:
+            rule = WINNING_RULES[diagram.variant]
+            assert remark in ("wins", "open")
+            assert wins(diagram.board, point, exact=rule.exact, caro=rule.caro) is (remark == "wins")
+        if remark not in FORBIDDEN_KINDS:
             position.play(cell)
             assert (position.outcome() is not None) is (remark in ("wins", "five"))
 
 
-def test_the_docs_show_every_kind_and_both_ends_of_the_edge() -> None:
+def test_the_diagrams_of_the_docs_show_every_remark() -> None:
     remarks = {word for diagram in diagrams() for word in diagram.remarks.values()}
-    assert remarks == {*KINDS, "allowed", "five", "wins", "open"}
+    assert remarks == {*FORBIDDEN_KINDS, "allowed", "five", "wins", "open"}
     assert len(diagrams()) >= 20
 
 
-def test_white_is_forbidden_nothing_and_wins_with_six() -> None:
+def test_white_has_no_forbidden_moves_and_wins_with_six() -> None:
     renju = parse_variant("renju")
     row = [105, 106, 107, 109, 110]
     position = Position(renju, own=sum(1 << cell for cell in row), opponent=0, side=1)

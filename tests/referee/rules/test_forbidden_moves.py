@@ -3,7 +3,7 @@
 from noughts_referee.rules import DRAWN, Position, won
 from tests.support.forbidding import centre_later, corners_only, no_overline
 
-# Three of X's in the first row with a gap; O's lie apart.
+# X has cells 0, 1 and 3 of the first row. O's stones are far away.
 OVERLINE = [0, 24, 1, 26, 3, 28]
 
 

@@ -1,4 +1,4 @@
-"""The judgement of the last move of a sequence, compared with positions, and of impossible sequences."""
+"""`last_move`: how the last move of a sequence ends the game, and which sequences are impossible."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ def test_an_impossible_last_move_is_illegal_without_a_kind(cell: int) -> None:
     assert last_move(parse_variant("renju"), [112, 113, cell]) == ILLEGAL
 
 
-def test_moves_before_the_last_can_have_won() -> None:
+def test_a_win_before_the_last_move_is_ignored() -> None:
     won = [0, 10, 1, 11, 2, 12, 3, 13, 4]
     gomoku = parse_variant("gomoku")
     assert last_move(gomoku, won) == LastMove(Termination.LINE)

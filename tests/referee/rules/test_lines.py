@@ -1,7 +1,8 @@
-"""Winners, compared with a search without precomputed lines, and with published counts."""
+"""Winning lines, compared with a search that has no precomputed lines, and with published counts."""
 
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,16 @@ from hypothesis import strategies as st
 from noughts_referee.rules import Position, Variant, parse_variant
 from tests.support.settings import examples
 
-Board = tuple[int, int, int, frozenset[tuple[int, int]]]
-"""Columns, rows, how many in a row, and the stones of one side as (column, row)."""
+
+class Board(NamedTuple):
+    """A board of an m,n,k-game with the stones of one side."""
+
+    columns: int
+    rows: int
+    length: int
+    """Number of stones in a row that win."""
+    stones: frozenset[tuple[int, int]]
+    """(column, row) of each stone."""
 
 
 @st.composite
@@ -21,22 +30,20 @@ def boards(draw: st.DrawFn) -> Board:
     cells = [(column, row) for row in range(rows) for column in range(columns)]
     # A board that is mostly full has long runs; one that is half full has short ones.
     missing = draw(st.sets(st.sampled_from(cells), max_size=len(cells)))
-    return columns, rows, length, frozenset(cells) - missing
+    return Board(columns, rows, length, frozenset(cells) - missing)
 
 
 def variant_of(board: Board) -> Variant:
-    columns, rows, length, _ = board
-    return parse_variant(f"mnk:{columns},{rows},{length}")
+    return parse_variant(f"mnk:{board.columns},{board.rows},{board.length}")
 
 
 def stones_of(board: Board) -> int:
-    columns, _, _, stones = board
-    return sum(1 << row * columns + column for column, row in stones)
+    return sum(1 << row * board.columns + column for column, row in board.stones)
 
 
 def longest_run_through(board: Board, column: int, row: int) -> int:
     """Return the length of the longest run through a stone, counted outwards in all eight directions."""
-    stones = board[3]
+    stones = board.stones
     longest = 0
     for step_column, step_row in ((1, 0), (0, 1), (1, 1), (1, -1)):
         run = 1
@@ -52,29 +59,27 @@ def longest_run_through(board: Board, column: int, row: int) -> int:
 @examples(160)
 @given(boards())
 def test_a_stone_wins_exactly_if_its_run_is_long_enough(board: Board) -> None:
-    columns, _, length, stones = board
     variant = variant_of(board)
-    for column, row in stones:
-        wins = longest_run_through(board, column, row) >= length
-        assert variant.completes(stones_of(board), row * columns + column) is wins
+    for column, row in board.stones:
+        wins = longest_run_through(board, column, row) >= board.length
+        assert variant.completes(stones_of(board), row * board.columns + column) is wins
 
 
 @pytest.mark.long
 @examples(160)
 @given(boards())
 def test_a_board_has_a_line_exactly_if_a_stone_is_in_a_long_run(board: Board) -> None:
-    wins = any(longest_run_through(board, *stone) >= board[2] for stone in board[3])
+    wins = any(longest_run_through(board, column, row) >= board.length for column, row in board.stones)
     assert variant_of(board).has_line(stones_of(board)) is wins
 
 
 def rotate(board: Board) -> Board:
-    columns, rows, length, stones = board
-    return rows, columns, length, frozenset((rows - 1 - row, column) for column, row in stones)
+    stones = frozenset((board.rows - 1 - row, column) for column, row in board.stones)
+    return Board(board.rows, board.columns, board.length, stones)
 
 
 def reflect(board: Board) -> Board:
-    columns, rows, length, stones = board
-    return columns, rows, length, frozenset((columns - 1 - column, row) for column, row in stones)
+    return board._replace(stones=frozenset((board.columns - 1 - column, row) for column, row in board.stones))
 
 
 @pytest.mark.long
@@ -93,8 +98,10 @@ def test_a_turned_board_has_the_same_winner(turn: Callable[[Board], Board], boar
 def test_the_number_of_lines_follows_from_the_board_size(columns: int, rows: int, data: st.DataObject) -> None:
     length = data.draw(st.integers(1, max(columns, rows)))
     variant = parse_variant(f"mnk:{columns},{rows},{length}")
+    # A line of this length can start at so many columns of a row, and at so many rows of a column.
     across, down = max(0, columns - length + 1), max(0, rows - length + 1)
-    expected = rows * across + columns * down + 2 * across * down if length > 1 else columns * rows
+    lines_in_all_directions = rows * across + columns * down + 2 * across * down
+    expected = lines_in_all_directions if length > 1 else columns * rows
     assert len(set(variant.lines)) == len(variant.lines) == expected
     assert all(line.bit_count() == length for line in variant.lines)
 

@@ -39,8 +39,9 @@ def test_a_board_with_an_even_edge_has_four_middle_cells() -> None:
     assert position.free == (189, 190, 209, 210)
     position.play(210)
     position.play(0)
-    assert position.forbidden(210 - 2 * 20 - 2) == "too-near"
-    assert position.forbidden(210 - 3) is None
+    two_rows_and_columns_away, three_columns_away = 210 - 2 * 20 - 2, 210 - 3
+    assert position.forbidden(two_rows_and_columns_away) == "too-near"
+    assert position.forbidden(three_columns_away) is None
 
 
 def test_an_opening_rule_keeps_the_forbidden_moves_of_the_variant() -> None:
@@ -49,7 +50,7 @@ def test_an_opening_rule_keeps_the_forbidden_moves_of_the_variant() -> None:
     assert position.forbidden(111) is None
 
 
-def test_a_first_stone_elsewhere_and_a_second_too_near_lose() -> None:
+def test_a_first_stone_off_the_middle_or_a_second_too_near_loses() -> None:
     for moves in ([0], [112, 0, 113]):
         driver = ArbiterDriver()
         game = driver.start(conditions("gomoku+pro"))
@@ -58,7 +59,7 @@ def test_a_first_stone_elsewhere_and_a_second_too_near_lose() -> None:
     assert last_move(parse_variant("gomoku+pro"), [112, 0, 113]).kind == "too-near"
 
 
-def test_names_are_the_variants_and_the_rules() -> None:
+def test_a_name_is_a_variant_and_an_opening_rule() -> None:
     assert canonical_name(" mnk:20,20,5+long-pro ") == "gomoku20+long-pro"
     assert parse_variant("mnk:15,15,5+pro") is parse_variant("gomoku+pro")
     assert parse_variant("gomoku+pro").name == "gomoku+pro"

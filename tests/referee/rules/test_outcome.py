@@ -44,9 +44,9 @@ def test_the_protocol_has_the_same_names_and_numbers() -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_one_side_wins_when_the_other_loses(side: int) -> None:
+def test_one_side_wins_if_the_other_loses(side: int) -> None:
     assert won(side) == lost(1 - side, Termination.LINE)
-    assert won(side).result is (Result.FIRST_WINS, Result.SECOND_WINS)[side]
+    assert won(side).result is (Result.SECOND_WINS if side else Result.FIRST_WINS)
     assert (won(side).winner, won(side).loser) == (side, 1 - side)
 
 
@@ -70,9 +70,9 @@ def test_in_a_position_that_was_set_up_any_line_wins(board: str, outcome: Outcom
     assert Position.parse(parse_variant("tictactoe"), board).outcome() == outcome
 
 
-def test_a_termination_has_a_phrase_for_the_losers_deed() -> None:
+def test_a_forfeit_has_a_phrase_about_what_the_loser_did() -> None:
     assert Termination.BOARD_FULL.words == "board full"
-    assert {each: each.deed for each in FORFEITS} == {
+    assert {termination: termination.deed for termination in FORFEITS} == {
         Termination.ILLEGAL_MOVE: "made an illegal move",
         Termination.TIMEOUT: "was too slow",
         Termination.DISCONNECTED: "disconnected",

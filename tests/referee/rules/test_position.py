@@ -1,4 +1,4 @@
-"""Positions: their text, the side to move, playing on and copying."""
+"""Positions: their text, the side to move, moves, copies and random numbers."""
 
 import pytest
 from hypothesis import given
@@ -59,7 +59,7 @@ def test_the_named_side_to_move_overrides_the_stone_counts() -> None:
     assert Position.parse(TICTACTOE, "X...O...X X").side == 0
 
 
-def test_a_position_without_mover_is_decided_by_the_counts() -> None:
+def test_without_a_named_side_the_stone_counts_give_the_side_to_move() -> None:
     assert Position.parse(TICTACTOE, ".........").side == 0
     assert Position.parse(TICTACTOE, " X........ ").side == 1
     assert Position.parse(TICTACTOE, "X...O....").side == 0
@@ -84,14 +84,14 @@ def test_a_position_without_mover_is_decided_by_the_counts() -> None:
         (".../.../.../ X", "3 rows of 3 cells"),
     ],
 )
-def test_a_wrong_position_is_refused_with_the_expected_form(text: str, expected: str) -> None:
+def test_an_invalid_position_is_refused_with_the_expected_form(text: str, expected: str) -> None:
     with pytest.raises(PositionError) as raised:
         Position.parse(TICTACTOE, text)
     assert raised.value.got == text
     assert expected in raised.value.expected
 
 
-def test_rows_of_a_turned_board_are_not_rows_of_this_one() -> None:
+def test_rows_of_a_wide_board_are_refused_for_a_tall_one() -> None:
     tall = parse_variant("mnk:2,3,3")
     assert Position.parse(tall, "X./O./.. X").own == 1
     with pytest.raises(PositionError, match="3 rows of 2 cells"):

@@ -1,6 +1,6 @@
-"""The rules of each kind of board, compared with an implementation by coordinates, and with published counts.
+"""The rules of each kind of board, compared with a second implementation, and with published counts.
 
-Stones are sets of (column, row, layer); runs are counted outwards from a stone; stones fall by being dropped.
+The second implementation keeps stones as a set of (column, row, layer), and counts runs outwards from a stone.
 """
 
 from collections.abc import Callable
@@ -74,8 +74,8 @@ class Rules(NamedTuple):
 @st.composite
 def rules(draw: st.DrawFn, *, cube: bool = False) -> Rules:
     layers = draw(st.integers(1, 4))
-    most = 7 if layers == 1 else 4
-    columns, rows = draw(st.integers(1, most)), draw(st.integers(1, most))
+    longest_edge = 7 if layers == 1 else 4
+    columns, rows = draw(st.integers(1, longest_edge)), draw(st.integers(1, longest_edge))
     if cube:
         columns = rows = layers = draw(st.integers(2, 4))
     length = draw(st.integers(2, max(2, min(5, max(columns, rows, layers)))))
@@ -92,7 +92,7 @@ def variant_of_shape(columns: int, rows: int, layers: int, length: int, exact: b
 
 
 def variant_of(shape: Rules) -> Variant:
-    return variant_of_shape(*shape[:-1])
+    return variant_of_shape(shape.columns, shape.rows, shape.layers, shape.length, shape.exact)
 
 
 def mask_of(shape: Rules) -> int:
@@ -118,7 +118,9 @@ def turn(shape: Rules) -> Rules:
 
 
 def reflect(shape: Rules) -> Rules:
-    return shape._replace(stones=frozenset((shape.columns - 1 - column, *rest) for column, *rest in shape.stones))  # type: ignore[misc]
+    """Reflect the columns."""
+    stones = frozenset((shape.columns - 1 - column, row, layer) for column, row, layer in shape.stones)
+    return shape._replace(stones=stones)
 
 
 def tilt(shape: Rules) -> Rules:
@@ -155,7 +157,7 @@ def drop_stones(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
     for column in columns:
         if height[column] < 6:
             place = (column, 5 - height[column], 0)
-            owner[place] = len(moves) & 1
+            owner[place] = len(moves) % 2
             moves.append(place[1] * 7 + column)
             height[column] += 1
     return moves, owner
@@ -175,7 +177,7 @@ def test_stones_of_connect4_are_placed_on_the_lowest_free_cell(columns: list[int
     assert CONNECT4.has_line(mirror.own) is CONNECT4.has_line(position.own)
 
 
-def test_a_stone_is_named_by_its_resting_cell_or_loses() -> None:
+def test_a_move_to_a_cell_where_the_stone_cannot_rest_loses() -> None:
     def play(moves: list[int]) -> Game:
         driver = ArbiterDriver()
         game = driver.start(conditions("connect4"))

@@ -1,4 +1,4 @@
-"""Names of variants: those that exist, those that are equal, and the errors about wrong ones."""
+"""Names of variants: existing names, equal spellings, and errors about unknown names."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_named_rules_have_one_object_with_their_name(spelling: str, name: str) -
         (("no such variant", "connect4"), ["connect4"], ["tictactoe"]),
     ],
 )
-def test_declared_names_cover_variants_in_any_spelling_or_all_mnk(
+def test_declared_names_cover_variants_in_any_spelling(
     names: tuple[str, ...], covered: list[str], not_covered: list[str]
 ) -> None:
     assert [name for name in (*covered, *not_covered) if covers(names, name)] == covered

@@ -24,7 +24,9 @@ def test_every_round_pairs_neighbours_and_byes_take_turns(begin: Field, draws: f
         assert wave is not None
         assert sorted(chain(*wave.pairings, wave.byes)) == list(range(begin.entries))
         order = [entry for entry in final_order(field) if entry not in wave.byes]
-        assert [{*pair} for pair in zip(order[::2], order[1::2], strict=True)] == [{*each} for each in wave.pairings]
+        assert [{*pair} for pair in zip(order[::2], order[1::2], strict=True)] == [
+            {*pairing} for pairing in wave.pairings
+        ]
     byes = Counter(entry for _, entry in end.byes)
     assert not byes or max(byes.values()) - min(byes[entry] for entry in range(begin.entries)) <= 1
 

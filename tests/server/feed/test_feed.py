@@ -63,7 +63,7 @@ async def test_few_channels_read_their_tables_in_one_interval(
             for channel in sorted(feed._channels.values(), key=lambda each: each.read_at):
                 await tick(channel)  # type: ignore[arg-type]  # all have this class
     assert max(map(len, reads[1:])) == 1
-    assert {slug for each in reads[1:] for slug in each} == set(slugs)
+    assert {slug for read_slugs in reads[1:] for slug in read_slugs} == set(slugs)
 
 
 # One game.
@@ -120,8 +120,8 @@ async def test_very_short_games_are_seen_ply_by_ply_from_the_start(cinema: Watch
         await cinema.client.join(token, name)
     await cinema.client.start(token)
     watching = [cinema.watch(f"{CUP}/games/{number}") for number in range(1, 41)]
-    for each in watching:
-        snapshot = (await each.read_message()).snapshot.games[0]
+    for watcher in watching:
+        snapshot = (await watcher.read_message()).snapshot.games[0]
         assert (snapshot.state, list(snapshot.moves)) == (pb.GAME_STATE_WAITING, [])
     async with cinema.client.online(token, "ada", "bob"):
         for number, each in enumerate(watching, start=1):
@@ -319,17 +319,17 @@ async def test_a_watcher_that_never_reads_resyncs_and_delays_no_game(tmp_path: P
 async def test_messages_of_a_tournament_are_serialised_once_for_all_watchers(cinema: WatchedServer, token: str) -> None:
     async with cinema.playing(token, gated=False, games_per_pair=300, concurrency=8):
         watching = [cinema.watch(CUP) for _ in range(20)]
-        for each in watching:
-            await each.read_to_the_end()
+        for watcher in watching:
+            await watcher.read_to_the_end()
     counts = cinema.client.server.feed.counts
-    increments = max(each.sequence for each in watching)
+    increments = max(watcher.sequence for watcher in watching)
     # A snapshot for each watcher, and each increments message once.
     assert counts.events <= increments + len(watching)
-    assert counts.frames == sum(len(each.messages) for each in watching)
+    assert counts.frames == sum(len(watcher.messages) for watcher in watching)
     assert (counts.watchers, counts.resyncs) == (0, 0)
     cup = await cinema.client.get()
-    for each in watching:
-        tournament = each.view.tournaments[CUP]
+    for watcher in watching:
+        tournament = watcher.view.tournaments[CUP]
         assert (tournament.state, tournament.games_done, tournament.games_running) == (
             tournaments_pb2.TOURNAMENT_STATE_FINISHED,
             300,

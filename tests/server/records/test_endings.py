@@ -34,7 +34,7 @@ def test_words_of_other_programs_have_a_code(code: str) -> None:
 
 
 def test_codes_are_kept_and_games_that_nobody_lost_have_no_fault() -> None:
-    codes = [str(each) for each in Termination]
+    codes = [str(termination) for termination in Termination]
     assert [termination_of(code, result) for code in codes for result in ("1-0", "*")] == [
         code for code in codes for _ in range(2)
     ]

@@ -66,7 +66,7 @@ def damaged(draw: st.DrawFn, text: bytes) -> bytes:
 
 def errors_of(file: Path) -> list[str]:
     findings = check_games(read_games(str(file)), with_moves=file.suffix not in WITHOUT_MOVES)
-    return [finding.error for each in findings for finding in each]
+    return [finding.error for file_findings in findings for finding in file_findings]
 
 
 # Parquet has its own tests: a sandboxed process reads it, which takes too long for so many files.

@@ -45,8 +45,8 @@ def write_file(file: Path, games: list[RecordedGame], made: DataSet = DataSet())
 
 def read_documents(file: Path) -> list[dict[str, Any]]:
     placed = list(read_games(str(file)))
-    assert [each.line for each in placed] == list(range(1, len(placed) + 1))
-    return [json_document(each.game) for each in placed if isinstance(each.game, RecordedGame)]
+    assert [placed_game.line for placed_game in placed] == list(range(1, len(placed) + 1))
+    return [json_document(placed_game.game) for placed_game in placed if isinstance(placed_game.game, RecordedGame)]
 
 
 def error_of(file: Path) -> str:

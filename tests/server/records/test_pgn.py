@@ -114,7 +114,7 @@ def test_rounds_dates_events_and_endings_are_kept() -> None:
     assert placed.game == RecordedGame("", "ada", "bob", "1-0", termination="timeout", more=more)
     text = pgn_text(placed.game)
     assert '[Date "2026.11.27"]\n[Round "3"]\n' in text
-    assert [each.game for each in read_pgn(text.splitlines(keepends=True))] == [placed.game]
+    assert [placed_game.game for placed_game in read_pgn(text.splitlines(keepends=True))] == [placed.game]
     assert '[Round "?"]' in pgn_text(RecordedGame("", "ada", "bob", "1-0"))
 
 

@@ -72,7 +72,7 @@ async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> N
                 status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
             for bot in bots:
                 bot.cancel()
-    assert [(each.name, each.problem) for each in status.tournaments] == [
+    assert [(tournament.name, tournament.problem) for tournament in status.tournaments] == [
         ("tournaments/hurt", "part of the database is damaged")
     ]
     assert status.database_trouble == ""

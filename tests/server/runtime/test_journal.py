@@ -209,7 +209,7 @@ async def test_after_a_crash_bots_are_asked_only_what_was_not_committed(tmp_path
     assert plies_at_crash == [20, 40, 60]
     (row,) = rows_of_file(path, JOURNAL)
     draws = [Draws(1, ply) for ply in range(60)]
-    used_us = [sum(1_000 * each.below(900) for each in draws[side::2]) for side in (0, 1)]
+    used_us = [sum(1_000 * draw.below(900) for draw in draws[side::2]) for side in (0, 1)]
     assert row[6:8] == tuple(LONG.bank_us + 30 * LONG.increment_us - us for us in used_us)
 
 

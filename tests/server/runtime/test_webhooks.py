@@ -78,12 +78,12 @@ async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receive
         receiver.status = status
         await deliver(arena)
         pass_time(arena)
-    assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START, LEFT, END]
-    deliveries = [each.delivery for each in receiver.requests]
+    assert [request.headers["Noughts-Event"] for request in receiver.good()] == [START, LEFT, END]
+    deliveries = [request.delivery for request in receiver.requests]
     first, second, third = dict.fromkeys(deliveries)
     # A refused event is sent again with the same delivery id, before any other event.
     assert deliveries == [first, first, first, second, second, third]
-    assert all(each.is_signed(webhook.secret) for each in receiver.requests)
+    assert all(request.is_signed(webhook.secret) for request in receiver.requests)
     assert not receiver.requests[0].is_signed("another")
     document = receiver.good()[1].document
     assert (document["id"], document["event"], document["entry"]) == (second, LEFT, "cleo")
@@ -144,7 +144,7 @@ async def test_connection_to_a_receiver_that_reads_nothing_is_closed(
         await arena.store.write(report)
         await deliver(arena)
         assert (await read_webhook(arena, webhook)).failures == 1
-        peers = {each.raddr for each in psutil.Process().net_connections()}
+        peers = {socket_connection.raddr for socket_connection in psutil.Process().net_connections()}
         assert deaf.getsockname() not in peers
 
 
@@ -172,7 +172,7 @@ async def test_a_receiver_gets_its_events_after_an_outage(arena: Arena) -> None:
     with webhook_receiver() as receiver:
         arena.execute(f"UPDATE webhooks SET url = '{receiver.url}'")
         await deliver(arena)
-        assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START]
+        assert [request.headers["Noughts-Event"] for request in receiver.good()] == [START]
 
 
 async def test_redirects_are_not_followed(arena: Arena, receiver: Receiver) -> None:
@@ -328,7 +328,7 @@ async def test_decision_of_a_match_is_delivered_before_its_end(arena: Arena, rec
     for _ in range(3):
         await deliver(arena)
         pass_time(arena)
-    assert [each.headers["Noughts-Event"] for each in receiver.good()] == [START, DECIDED, END]
+    assert [request.headers["Noughts-Event"] for request in receiver.good()] == [START, DECIDED, END]
     document = receiver.good()[1].document
     if format == "json":
         pairs = document["pentanomial"][4]

@@ -307,8 +307,8 @@ async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
                     assert isinstance(await stream.read(), play_pb2.PlayResponse)
                 await stream.write(flood)
                 assert (await refusal_of(stream.read())).reason == "TOO_MANY_ANSWERS"
-            frames = [each for each in gc.get_objects() if isinstance(each, play_pb2.PlayRequest)]
-            floods = [each for each in frames if len(each.moves.game) == len(rows)]
+            frames = [item for item in gc.get_objects() if isinstance(item, play_pb2.PlayRequest)]
+            floods = [frame for frame in frames if len(frame.moves.game) == len(rows)]
         finally:
             gc.enable()
         assert len(floods) <= 2  # this test's own frame, and perhaps the last refused one
@@ -466,6 +466,6 @@ async def test_waiting_batch_ratings_of_one_caller_are_bounded(tmp_path: Path) -
         request = leaderboards_pb2.GetBatchRatingsRequest()
         calls = [client.leaderboards.GetBatchRatings(request) for _ in range(20)]
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        refusals = [each for each in answers if isinstance(each, grpc.aio.AioRpcError)]
+        refusals = [answer for answer in answers if isinstance(answer, grpc.aio.AioRpcError)]
         assert 0 < len(refusals) < len(calls)
-        assert all("batch_ratings" in str(each.details()) + str(each.trailing_metadata()) for each in refusals)
+        assert all("batch_ratings" in str(refusal.details()) + str(refusal.trailing_metadata()) for refusal in refusals)

@@ -89,7 +89,7 @@ async def test_a_challenge_is_played_at_once_unrated_and_left_out_of_lists(clien
     assert games_by_first_mover == {"ada": 3, "bob": 2}
     assert await client.slugs() == []
     listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest(challenges=True))
-    assert [each.name for each in listed.tournaments] == [created.name]
+    assert [tournament.name for tournament in listed.tournaments] == [created.name]
     board = leaderboards_pb2.GetLeaderboardRequest(variant="mnk:4,4,3")
     assert not (await client.leaderboards.GetLeaderboard(board)).rows
 

@@ -65,10 +65,13 @@ async def test_leaderboard_has_the_owner_of_each_bot_and_whether_it_is_online(cl
 
 async def test_lists_a_bots_places_and_its_history_agree(client: BoardsClient) -> None:
     lists = (await client.boards.ListRatingLists(leaderboards_pb2.ListRatingListsRequest())).rating_lists
-    assert [(each.name, each.bots) for each in lists] == [("mnk:4,4,3/untimed", 2), ("tictactoe/untimed", 3)]
+    assert [(rating_list.name, rating_list.bots) for rating_list in lists] == [
+        ("mnk:4,4,3/untimed", 2),
+        ("tictactoe/untimed", 3),
+    ]
     request = leaderboards_pb2.ListBotRatingsRequest(bot="bots/ada")
     places = (await client.boards.ListBotRatings(request)).ratings
-    assert [place.rating_list for place in places] == [each.name for each in lists]
+    assert [place.rating_list for place in places] == [rating_list.name for rating_list in lists]
     history = await client.boards.GetRatingHistory(leaderboards_pb2.GetRatingHistoryRequest(bot="bots/ada"))
     assert history.rating_list == "tictactoe/untimed"
     assert (history.rating, history.games) == (places[1].row.rating, places[1].row.games)
@@ -92,10 +95,10 @@ async def test_games_of_a_bot_name_their_tournament_and_both_bots(client: Boards
 async def test_head_to_head_sums_up_by_side_and_variant(client: BoardsClient) -> None:
     request = leaderboards_pb2.GetHeadToHeadRequest(bot="bots/ada", opponent="bots/bob", last_games=3)
     score = await client.boards.GetHeadToHead(request)
-    assert [each.variant for each in score.variants] == ["mnk:4,4,3", "tictactoe"]
+    assert [variant.variant for variant in score.variants] == ["mnk:4,4,3", "tictactoe"]
     for side in ("first", "second"):
         for count in ("wins", "draws", "losses"):
-            parts = (getattr(getattr(each.score, side), count) for each in score.variants)
+            parts = (getattr(getattr(variant.score, side), count) for variant in score.variants)
             assert sum(parts) == getattr(getattr(score.total, side), count)
     reverse_request = leaderboards_pb2.GetHeadToHeadRequest(bot="bots/bob", opponent="bots/ada")
     mirrored = (await client.boards.GetHeadToHead(reverse_request)).total

@@ -52,12 +52,12 @@ async def test_seasons_follow_each_other_also_after_a_restart(tmp_path: Path) ->
         await play_next_week(client, 3)
         league = await list_seasons(client, "cup-2")
     assert (league.league, league.stopped) == ("tournaments/cup", False)
-    assert [(each.number, each.tournament, each.entries) for each in league.seasons] == [
+    assert [(season.number, season.tournament, season.entries) for season in league.seasons] == [
         (3, "tournaments/cup-3", 2),
         (2, "tournaments/cup-2", 2),
         (1, "tournaments/cup", 2),
     ]
-    assert all(each.winner in ("ada", "bob") for each in league.seasons)
+    assert all(season.winner in ("ada", "bob") for season in league.seasons)
 
 
 async def test_season_names_all_bots_that_share_its_first_place(client: Client) -> None:
@@ -65,7 +65,7 @@ async def test_season_names_all_bots_that_share_its_first_place(client: Client) 
     async with client.online(token, "ada", "bob"):
         await play_first_season(client, token, games_per_pair=2, draw_after=3)
     cup = await client.get()
-    winners = [each.label for each in cup.standings if each.rank == 1]
+    winners = [standing.label for standing in cup.standings if standing.rank == 1]
     (season,) = (await list_seasons(client)).seasons
     assert (len(winners), list(season.winners), season.winner) == (2, winners, winners[0])
 

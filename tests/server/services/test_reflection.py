@@ -116,7 +116,7 @@ async def test_a_call_needs_only_what_reflection_returns(stranger: Stranger) -> 
     assert created["tournament"]["state"] == "TOURNAMENT_STATE_OPEN"
     stranger.token = ""
     listed = await stranger.call("noughts.v1.TournamentService/ListTournaments", {"page_size": 5})
-    assert [each["name"] for each in listed["tournaments"]] == ["tournaments/spring-cup"]
+    assert [tournament["name"] for tournament in listed["tournaments"]] == ["tournaments/spring-cup"]
 
 
 @pytest.mark.parametrize("with_token", [True, False])

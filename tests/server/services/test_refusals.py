@@ -27,7 +27,9 @@ async def test_a_tournament_in_the_wrong_state_says_which_state_was_needed(clien
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
         (failure,) = refusal.details
         assert isinstance(failure, PreconditionFailure)
-        assert [(each.type, each.subject) for each in failure.violations] == [("STATE", "tournaments/cup")]
+        assert [(violation.type, violation.subject) for violation in failure.violations] == [
+            ("STATE", "tournaments/cup")
+        ]
         assert refusal.info.metadata["got"].startswith("open")
         assert refusal.info.metadata["expected"]
 

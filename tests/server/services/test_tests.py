@@ -103,7 +103,7 @@ async def queued_tests(client: Client, **fields: Any) -> list[str]:
     while True:
         request = tests_pb2.ListTestsRequest(page_size=2, page_token=token, **fields)
         page = await client.tests.ListTests(request)
-        names += [each.name.removeprefix("tests/") for each in page.tests]
+        names += [test.name.removeprefix("tests/") for test in page.tests]
         token = page.next_page_token
         if not token:
             return names

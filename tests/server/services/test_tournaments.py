@@ -54,8 +54,11 @@ async def test_a_seed_is_published_at_the_end_as_committed(client: Client) -> No
     assert (random_seed.seed_given, given_seed.seed_given) == (False, True)
     for slug in ("drawn", "given"):
         listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest())
-        views = [await client.get(slug), *(each for each in listed.tournaments if each.name.endswith(slug))]
-        assert [each.HasField("seed") for each in views] == [False, False]
+        views = [
+            await client.get(slug),
+            *(tournament for tournament in listed.tournaments if tournament.name.endswith(slug)),
+        ]
+        assert [view.HasField("seed") for view in views] == [False, False]
         await client.cancel(token, slug)
         ended = await client.get(slug)
         assert commitment(ended.seed) == ended.seed_hash

@@ -36,11 +36,11 @@ def nine_of_ten_won(winner: str, loser: str, times: int = 100) -> list[GameResul
 
 def test_all_ranks_are_covered_in_95_of_100_leagues() -> None:
     leagues = [benchmark.coverage(seed) for seed in range(200)]
-    assert sum(each.covered == each.bots for each in leagues) >= RATE * len(leagues)
+    assert sum(league.covered == league.bots for league in leagues) >= RATE * len(leagues)
     # Leagues of equal bots are the hardest, because any claimed difference is wrong. They are every fourth seed.
     equal = [benchmark.coverage(seed) for seed in range(0, 4 * 200, 4)]
-    assert {each.kind for each in equal} == {"all equal"}
-    assert sum(each.covered == each.bots for each in equal) >= RATE * len(equal)
+    assert {league.kind for league in equal} == {"all equal"}
+    assert sum(league.covered == league.bots for league in equal) >= RATE * len(equal)
 
 
 def test_many_games_leave_one_rank_for_each_bot() -> None:

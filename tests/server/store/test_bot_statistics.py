@@ -42,8 +42,8 @@ async def test_statistics_are_those_of_all_games(arena: Arena) -> None:
                 terminations[game.termination] = terminations.get(game.termination, Score()) + score
         statistics = await arena.store.read(partial(bot_statistics, bot=bot))
         assert statistics.opponents == opponents
-        assert statistics.total.first == sum((each.first for each in opponents.values()), Score())
-        assert statistics.total.second == sum((each.second for each in opponents.values()), Score())
+        assert statistics.total.first == sum((opponent.first for opponent in opponents.values()), Score())
+        assert statistics.total.second == sum((opponent.second for opponent in opponents.values()), Score())
         assert (statistics.games, dict(statistics.terminations)) == (len(games), terminations)
         assert sorted(statistics.times_us) == sorted(times)
 

@@ -190,7 +190,8 @@ async def test_counts_are_those_of_brute_force(arena: Arena, number: int, openin
                 position_of(variant, paths[position]),
             )
             ours = {
-                min(turn[cell] for turn in turned): min(each[cell] for each in images) for cell in range(variant.cells)
+                min(turn[cell] for turn in turned): min(image[cell] for image in images)
+                for cell in range(variant.cells)
             }
             ours[ENDED] = ENDED
             assert rows[number] == Counter({(ours[move], result): count for (move, result), count in counts.items()})
@@ -243,7 +244,8 @@ async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) ->
     await count_all(arena)
     lists = ("untimed", "bullet")
     slow, fast = [
-        await arena.store.read(partial(explore, variant="tictactoe", time_class=each, moves=[])) for each in lists
+        await arena.store.read(partial(explore, variant="tictactoe", time_class=rating_list, moves=[]))
+        for rating_list in lists
     ]
     assert slow.rating_lists == ["tictactoe/bullet", "tictactoe/untimed"]
     assert 0 < sum(score.games for _, score in slow.moves) < sum(score.games for _, score in fast.moves)

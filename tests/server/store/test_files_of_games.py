@@ -46,7 +46,7 @@ def read_recorded_games(file: Path) -> list[RecordedGame]:
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("seed", range(repetitions(2)))
-@pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
+@pytest.mark.parametrize("form", [str(tournament_format) for tournament_format in formats.FORMATS])
 async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path: Path, form: str, seed: int) -> None:
     async with open_arena(tmp_path / "test.db") as arena:
         settings: dict[str, Any] = {"bots": BOTS, "games_per_pair": 2, **SETTINGS.get(form, {})}

@@ -145,33 +145,35 @@ async def test_a_bracket_has_labels_and_the_result_of_each_match(arena: Arena) -
 async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
     first_pairings = (await arena.store.read(partial(crosstable, tournament=tournament))).pairings
-    assert [(each.round, each.games, each.winner, each.decision) for each in first_pairings] == [
+    assert [(pairing.round, pairing.games, pairing.winner, pairing.decision) for pairing in first_pairings] == [
         *[(1, 0, None, None)] * 3,
         (1, 0, first_pairings[-1].first, Decision.BYE),
     ]
-    assert sorted(name for each in first_pairings for name in (each.first, each.second) if name) == sorted(BOTS)
+    assert sorted(name for pairing in first_pairings for name in (pairing.first, pairing.second) if name) == sorted(
+        BOTS
+    )
     (first, *_) = await arena.play(tournament)
     await arena.commit([first])
     current_pairings = (await arena.store.read(partial(crosstable, tournament=tournament))).pairings
-    assert sum(each.games for each in current_pairings) == 1
+    assert sum(pairing.games for pairing in current_pairings) == 1
     await play_to_the_end(arena)
     table = await arena.store.read(partial(crosstable, tournament=tournament))
     points: Counter[str] = Counter()
-    for each in table.pairings:
-        assert each.first is not None
-        assert each.decision is (Decision.BYE if each.second is None else Decision.POINTS)
-        points[each.first] += each.first_points + (2 if each.second is None else 0)  # type: ignore[assignment]
-        if each.second is not None:
-            points[each.second] += each.second_points  # type: ignore[assignment]
-            leader = each.first if each.first_points > each.second_points else each.second
-            assert each.winner == (None if each.first_points == each.second_points else leader)
+    for pairing in table.pairings:
+        assert pairing.first is not None
+        assert pairing.decision is (Decision.BYE if pairing.second is None else Decision.POINTS)
+        points[pairing.first] += pairing.first_points + (2 if pairing.second is None else 0)  # type: ignore[assignment]
+        if pairing.second is not None:
+            points[pairing.second] += pairing.second_points  # type: ignore[assignment]
+            leader = pairing.first if pairing.first_points > pairing.second_points else pairing.second
+            assert pairing.winner == (None if pairing.first_points == pairing.second_points else leader)
     # Void games count half a point to both in a pairing, and nothing in the standings.
     void_games = Counter(
         entry for pair in arena.rows("SELECT first_entry, second_entry FROM games WHERE result = 4") for entry in pair
     )
     assert points == {row.label: row.points + void_games[row.number] / 2 for row in table.standings}
-    assert [each.round for each in table.pairings] == sorted(each.round for each in table.pairings)
-    assert {each.round for each in table.pairings} == {1, 2, 3}
+    assert [pairing.round for pairing in table.pairings] == sorted(pairing.round for pairing in table.pairings)
+    assert {pairing.round for pairing in table.pairings} == {1, 2, 3}
 
 
 async def test_crosstable_of_many_swiss_rounds_has_only_the_newest_ones(
@@ -181,7 +183,7 @@ async def test_crosstable_of_many_swiss_rounds_has_only_the_newest_ones(
     await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     await play_to_the_end(arena)
     pairings = (await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))).pairings
-    assert {each.round for each in pairings} == {3, 4}
+    assert {pairing.round for pairing in pairings} == {3, 4}
 
 
 async def test_the_crosstable_of_the_top_is_that_part_of_the_whole(arena: Arena) -> None:
@@ -339,7 +341,7 @@ async def test_bot_with_too_many_faults_is_withdrawn_with_its_last_fault(arena: 
 async def test_withdrawn_entry_of_a_swiss_is_not_paired_again(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     withdrawals = await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
-    assert [each.entry for each in withdrawals] == [2]
+    assert [withdrawal.entry for withdrawal in withdrawals] == [2]
     await play_to_the_end(arena)
     assert {number for _, first, second, _, number in stored_pairings(arena) if 2 in (first, second)} <= {1}
 

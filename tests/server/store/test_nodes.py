@@ -103,7 +103,7 @@ async def test_a_unit_is_held_by_one_referee_while_it_lives(arena: Arena) -> Non
     tournament = await start_league(arena)
     (first,), (second,) = await claim_units(arena, tournament, ANNA), await claim_units(arena, tournament, BERT)
     assert (first.number, second.number) == (0, 1)
-    assert [each.number for each in await claim_units(arena, tournament, ANNA, holding=(0,))] == [2]
+    assert [unit.number for unit in await claim_units(arena, tournament, ANNA, holding=(0,))] == [2]
     await silence(arena, BERT)
     (reclaimed,) = await claim_units(arena, tournament, ANNA, holding=(0, 2))
     assert (reclaimed.number, reclaimed.attempt) == (1, 2)
@@ -196,7 +196,7 @@ async def test_unit_that_waits_is_claimed_again_after_growing_delays(arena: Aren
     await arena.commit([made_up_game(tournament, claim.attempt, claim.slots[0])])
     assert await stop_reason(arena) == ""
     await silence(arena, ANNA)
-    assert [each.number for each in await claim_units(arena, tournament, BERT)] == [0]
+    assert [unit.number for unit in await claim_units(arena, tournament, BERT)] == [0]
     assert arena.rows("SELECT lost FROM units") == [(None,)]
 
 

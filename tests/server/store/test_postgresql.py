@@ -191,7 +191,7 @@ async def test_write_during_an_outage_is_done_after_the_restart(arena: Arena) ->
             await arena.store.write(partial(create_owner, name="ada"))
         start()
     await arena.store.write_patiently(partial(create_owner, name="ada"))
-    assert [type(each) for each in troubles] == [DatabaseUnreachable, type(None)]
+    assert [type(trouble) for trouble in troubles] == [DatabaseUnreachable, type(None)]
     assert arena.rows("SELECT name FROM owners") == [("ada",)]
 
 

@@ -109,6 +109,6 @@ def _claim_and_commit(connection: Connection) -> None:
     beat(connection, REFEREE)
     tournament: Tournament = get_tournament(connection, "fresh")
     claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=2)
-    games = [made_up_game(tournament, each.attempt, slot) for each in claims for slot in each.slots]
+    games = [made_up_game(tournament, claim.attempt, slot) for claim in claims for slot in claim.slots]
     report = commit_games(connection, games, FoldingState(), now_ms=NOW)
     assert report.games

@@ -56,7 +56,7 @@ def rank_and_tie_breaks(row: Standing | RankedEntry) -> tuple[Any, ...]:
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("seed", range(repetitions(3)))
-@pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
+@pytest.mark.parametrize("form", [str(tournament_format) for tournament_format in formats.FORMATS])
 async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: str, seed: int) -> None:
     async with open_arena(tmp_path / "test.db") as arena:
         settings = {"bots": BOTS, "games_per_pair": 2, **SETTINGS.get(form, {})}

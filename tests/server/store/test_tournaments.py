@@ -416,7 +416,7 @@ async def test_crosstable_of_many_entries_comes_in_pages_that_make_the_whole(are
 
 async def test_id_of_a_test_is_found_in_few_lookups(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await arena.tournament("ada-1-vs-bob-1")
-    columns = ", ".join(each.name for each in tournaments.columns if each.name not in ("id", "slug"))
+    columns = ", ".join(column.name for column in tournaments.columns if column.name not in ("id", "slug"))
     numbers = "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)"
     copies = f"SELECT '{first.slug}-' || n, {columns} FROM tournaments, numbers"
     arena.execute(f"INSERT INTO tournaments (slug, {columns}) {numbers} {copies}")

@@ -231,7 +231,7 @@ async def test_only_the_newest_events_wait_and_the_dropped_are_counted(
     for number in range(5):
         await arena.tournament(f"cup-{number}")
     webhook_rows = await arena.store.read(partial(webhooks.list_webhooks, owner_id=webhook.owner_id))
-    assert [(each.id, each.waiting, each.dropped) for each in webhook_rows] == [
+    assert [(webhook_row.id, webhook_row.waiting, webhook_row.dropped) for webhook_row in webhook_rows] == [
         (webhook.id, 2, 3),
         (webhook_of_withdrawals.id, 0, 0),
     ]

@@ -1,4 +1,4 @@
-"""A server with games, its site and a browser, made once for all tests of a module."""
+"""A server with finished games, its website and a browser, each started once for all tests of a module."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,8 @@ from tests.support.site import Site, site_of
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerUnderTest]:
-    """A server where two matches were played: `pascal - random`, and one of Connect Four."""
+    """A server with two finished matches: `pascal - random` in tictactoe, and one of Connect Four."""
+    # Long timeouts: on a busy machine, no bot must count as absent.
     with serving(heartbeat=60.0, grace=60.0) as running:
         running.match("pascal", "random", games=8, seed=3)
         running.match("minimax:depth=1", "random", games=2, variant="connect4", seed=4)
@@ -21,18 +22,18 @@ def server() -> Iterator[ServerUnderTest]:
 
 @pytest.fixture(scope="module")
 def site(server: ServerUnderTest) -> Iterator[Site]:
-    """Its site."""
+    """The website of the server."""
     with site_of(server.address) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def cup(site: Site) -> str:
-    """The name of the tournament of the first match."""
+    """The resource name of the tournament in which `pascal` played `random`."""
     (name,) = (
-        each["name"]
-        for each in site.get("/api/v1/tournaments").document["tournaments"]
-        if each["title"] == "pascal - random"
+        tournament["name"]
+        for tournament in site.get("/api/v1/tournaments").document["tournaments"]
+        if tournament["title"] == "pascal - random"
     )
     assert isinstance(name, str)
     return name

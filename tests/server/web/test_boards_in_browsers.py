@@ -89,19 +89,21 @@ def random_drawing_task(variant: str, random_source: random.Random) -> DrawingTa
 def test_browser_shows_moves_as_the_server_draws_them(site: Site, browser: Browser) -> None:
     random_source = random.Random(1)
     drawing_tasks = [random_drawing_task(variant, random_source) for variant in VARIANTS for _ in range(POSITIONS)]
-    assert any(each.game["winning_lines"] for each in drawing_tasks)
+    assert any(drawing_task.game["winning_lines"] for drawing_task in drawing_tasks)
     with page_in(browser, site.address) as page:
         page.goto("/signin")
         module = f"/static/{static_files()[0]}/board.js"
-        digests = page.evaluate(DRAW_ALL_DIGESTS, [module, json.dumps([each[:4] for each in drawing_tasks])])
+        digests = page.evaluate(
+            DRAW_ALL_DIGESTS, [module, json.dumps([drawing_task[:4] for drawing_task in drawing_tasks])]
+        )
         different = [
             each
             for each, digest in zip(drawing_tasks, digests, strict=True)
             if hashlib.sha256(each.after.encode()).hexdigest() != digest
         ]
         # The first difference as text.
-        for each in different[:1]:
-            assert page.evaluate(DRAW_ONE, [module, each[:4]]) == each.after
+        for difference in different[:1]:
+            assert page.evaluate(DRAW_ONE, [module, difference[:4]]) == difference.after
     assert len(digests) == len(drawing_tasks)
     assert different == []
 
@@ -137,9 +139,9 @@ def test_a_picture_shows_the_position_at_its_ply_and_can_be_cached(site: Site, c
     picture = site.get(f"/{cup}/games/1.svg?ply=2&numbers=1")
     assert (picture.status, picture.headers["content-type"]) == (200, "image/svg+xml")
     drawn = ElementTree.fromstring(picture.text)
-    stones = [each.get("data-cell") for each in drawn.iter() if "stone" in (each.get("class") or "").split()]
+    stones = [element.get("data-cell") for element in drawn.iter() if "stone" in (element.get("class") or "").split()]
     assert stones == [str(cell) for cell in moves[:2]]
-    assert [each.text for each in drawn.iter() if "order" in (each.get("class") or "")] == ["2"]
+    assert [element.text for element in drawn.iter() if "order" in (element.get("class") or "")] == ["2"]
     assert drawn.findtext(f"{SVG}title") == "pascal - random, move 2"
     assert "prefers-color-scheme: dark" in str(drawn.findtext(f"{SVG}style"))
     assert picture.headers["cache-control"] == "public, max-age=86400"

@@ -129,7 +129,7 @@ def test_keys_swap_the_players_number_the_moves_and_show_help(site: Site, browse
 def test_strips_show_clocks_and_ratings_at_any_ply(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     server.match("minimax:depth=2", "random", variant="connect4", time="60+1", games=1)
     tournaments = site.get("/api/v1/tournaments").document["tournaments"]
-    name = next(each["name"] for each in tournaments if each["title"] == "minimax:depth=2 - random")
+    name = next(tournament["name"] for tournament in tournaments if tournament["title"] == "minimax:depth=2 - random")
     game = site.get(f"/api/v1/{name}/games/1").document["game"]
     control = TimeControl(bank_us=60 * MICROSECONDS, increment_us=MICROSECONDS)
     clocks_us = clocks_after([control, control], game["times_us"])
@@ -543,10 +543,10 @@ def test_both_players_fit_on_the_screens_of_laptops(server: ServerUnderTest, sit
         (Failing(), "first-free", "gomoku"),
         ("random", "first-free", "mnk:4,12,4"),
     )
-    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    known = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
     for first, second, variant in matches:
         server.match(first, second, variant=variant, games=1)
-    names = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    names = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]} - known
     assert len(names) == len(matches)
     with page_in(browser, site.address) as page:
         for width, height in ((1280, 720), (1366, 768), (1536, 864)):

@@ -31,5 +31,5 @@ def test_page_follows_candidates_to_the_decision(server: ServerUnderTest, site: 
             expect(page.get_by_role("heading", name=" is accepted")).to_be_visible()
             expect(page.get_by_role("cell", name="accepted", exact=True)).to_be_visible()
     candidates = site.get(f"/api/v1{path}").document["candidates"]
-    assert [each["labels"] for each in candidates] == [["lea-one", "lea-base"], ["lea-two", "lea-base"]]
-    assert [each["sprt"]["decision"] for each in candidates].count("H1") == 1
+    assert [candidate["labels"] for candidate in candidates] == [["lea-one", "lea-base"], ["lea-two", "lea-base"]]
+    assert [candidate["sprt"]["decision"] for candidate in candidates].count("H1") == 1

@@ -69,6 +69,6 @@ def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site,
         expect(page.get_by_role("button", name="Retire cora-bot")).to_be_visible()
         page.goto("/me?tab=tokens")
         tokens = page.locator("section[aria-labelledby='tokens'] tbody tr")
-        number = max(int(each) for each in tokens.locator("th").all_inner_texts())
+        number = max(int(text) for text in tokens.locator("th").all_inner_texts())
         refuse_then_agree(page, f"Revoke token {number}", f"Revoke token {number}")
         expect(tokens.filter(has_text="revoked")).to_have_count(1)

@@ -64,7 +64,7 @@ def pages(site: Site) -> dict[str, Links]:
         assert answer.status == 200, (path, answer.text)
         if answer.headers["content-type"].startswith("text/html"):
             links_by_path[path] = Links(answer.text)
-            waiting += [each.partition("#")[0] for each in links_by_path[path].pages if re.match("/(?!docs/)", each)]
+            waiting += [link.partition("#")[0] for link in links_by_path[path].pages if re.match("/(?!docs/)", link)]
         else:
             links_by_path[path] = Links("")
     return links_by_path
@@ -79,7 +79,7 @@ def test_every_link_leads_to_a_page_and_no_page_breaks_its_policy(pages: dict[st
     for path, links in pages.items():
         assert links.inline == [], path
         assert links.open == [], path
-        assert all(each.startswith(("/", "#", "webcal:")) for each in links.pages | links.loaded), path
+        assert all(link.startswith(("/", "#", "webcal:")) for link in links.pages | links.loaded), path
 
 
 @pytest.mark.processes

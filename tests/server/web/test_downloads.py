@@ -22,7 +22,9 @@ from tests.support.site import Site
 def tournament_in(site: Site, variant: str) -> str:
     """Return the name of the only tournament in this variant."""
     (name,) = (
-        each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"] if each["variant"] == variant
+        tournament["name"]
+        for tournament in site.get("/api/v1/tournaments").document["tournaments"]
+        if tournament["variant"] == variant
     )
     return str(name)
 

@@ -273,8 +273,8 @@ def accessibility_errors(page: Page, *rules: str) -> list[str]:
         options["runOnly"] = list(rules)
     violations = Axe().run(page, options=options).response["violations"]
     return [
-        f"{each['impact']} {each['id']}: {', '.join(str(node['target'][0]) for node in each['nodes'])}"
-        for each in violations
+        f"{violation['impact']} {violation['id']}: {', '.join(str(node['target'][0]) for node in violation['nodes'])}"
+        for violation in violations
     ]
 
 

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.processes
 @pytest.fixture(scope="module")
 def failed(server: ServerUnderTest, site: Site) -> str:
     """The tournament of a bot that raises an exception in each of its two games."""
-    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    known = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
     server.match(Failing(), "first-free", variant="gomoku", games=2)
-    (name,) = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    (name,) = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]} - known
     return f"/{name}"
 
 

@@ -108,7 +108,7 @@ def test_links_out_of_the_documentation_lead_to_files_of_the_project() -> None:
 def links_of(text: str) -> list[str]:
     """Return the files that a page links to."""
     targets = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL))
-    return [each for each in targets if "://" not in each]
+    return [target for target in targets if "://" not in target]
 
 
 @pytest.mark.parametrize("address", ["/docs/", "/docs/how-to/web.md", "/llms.txt"])

@@ -23,7 +23,7 @@ async def test_visitor_who_asks_for_many_tables_at_once_gets_one(server: ServerU
         for number in range(4):
             await rooms.open(wish, f"192.0.2.{number}")
         answers = await asyncio.gather(*(rooms.open(wish, "192.0.2.9") for _ in range(8)), return_exceptions=True)
-        assert sum(isinstance(each, PlayTable) for each in answers) == 1
+        assert sum(isinstance(answer, PlayTable) for answer in answers) == 1
         await rooms.close()
         await upstream.close()
 

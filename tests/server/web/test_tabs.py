@@ -105,7 +105,7 @@ def test_games_can_be_listed_after_a_number(site: Site, cup: str) -> None:
 
 def test_tournaments_are_filtered_by_text_and_state(site: Site, knockout: str) -> None:
     def names_of(query: str) -> list[str]:
-        return [each["name"] for each in site.get(f"/api/v1/tournaments?{query}").document["tournaments"]]
+        return [tournament["name"] for tournament in site.get(f"/api/v1/tournaments?{query}").document["tournaments"]]
 
     assert names_of("search=OF%20KIM") == [knockout.removeprefix("/")] == names_of("search=of-ki")
     assert knockout.removeprefix("/") in names_of("state=finished")
@@ -144,7 +144,7 @@ def test_leaderboard_sorts_by_its_columns(site: Site, browser: Browser, knockout
         rows = page.locator("tbody tr td:first-child")
 
         def ranks() -> list[int]:
-            return [int(each.get_attribute("data-value") or "") for each in rows.all()]
+            return [int(row.get_attribute("data-value") or "") for row in rows.all()]
 
         as_served = ranks()
         assert as_served == sorted(as_served)
