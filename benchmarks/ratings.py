@@ -69,12 +69,12 @@ def fit_by_statsmodels(games: RandomGames) -> dict[str, float]:
 
 
 class Convergence(NamedTuple):
-    """How close a fit came to the maximum."""
+    """The distance of a fit from the maximum."""
 
     surplus: float
     """The largest difference between points and expected points of a free player, as a share of all games."""
     deficit: float
-    """By how much SciPy found a higher logarithm of the likelihood, as a share of its size."""
+    """The relative difference to SciPy's log-likelihood; positive if SciPy's is higher."""
     apart: float
     """The largest difference to SciPy's ratings in Elo; 0 if the games hardly determine the ratings."""
 

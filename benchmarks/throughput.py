@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from noughts_bots.connection.event_loop import run_loop
 from noughts_bots.reference.specs import parse_spec
@@ -27,8 +28,16 @@ from noughts_server.local.run import play_locally
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0
+"""Plies of the first seconds do not count: processes still load modules and fill caches."""
 _GAMES_PER_PAIR = 1_000_000
+"""More games than a server can finish during a measurement."""
 _ENGINE_OF_NOUGHTS = os.environ.get("GRPC_EXPERIMENTS", "")
+
+
+class Sample(NamedTuple):
+    time: float
+    plies: int
+    """Number of plies so far."""
 
 
 async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
@@ -47,21 +56,22 @@ async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict
             database=f"sqlite:///{database}",
         )
         stop = LocalStop()
-        samples: list[tuple[float, int]] = []
+        samples: list[Sample] = []
 
-        def sample(progress: LocalProgress) -> None:
+        def take_sample(progress: LocalProgress) -> None:
             if progress.plies:
                 now = time.perf_counter()
-                samples.append((now, progress.plies))
-                if now - samples[0][0] > _WARM_SECONDS + seconds:
+                samples.append(Sample(now, progress.plies))
+                if now - samples[0].time > _WARM_SECONDS + seconds:
                     stop.finish()
 
-        outcome = await play_locally(plan, on_progress=sample, stop=stop)
-        warm = next(entry for entry in samples if entry[0] - samples[0][0] >= _WARM_SECONDS)
-        last = next(entry for entry in samples if entry[0] - samples[0][0] > _WARM_SECONDS + seconds)
+        outcome = await play_locally(plan, on_progress=take_sample, stop=stop)
+        start = samples[0].time
+        first = next(sample for sample in samples if sample.time - start >= _WARM_SECONDS)
+        last = next(sample for sample in samples if sample.time - start > _WARM_SECONDS + seconds)
         size = sum(entry.stat().st_size for entry in os.scandir(folder))
         return {
-            "plies": (last[1] - warm[1]) / (last[0] - warm[0]),
+            "plies": (last.plies - first.plies) / (last.time - first.time),
             "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             "bytes": size / max(1, outcome.games),
             "games": outcome.games,

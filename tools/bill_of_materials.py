@@ -62,7 +62,7 @@ def _component(kind: ComponentType, purl: PackageURL, *, hashes: Iterable[str] =
 
 
 def _bom_of(product: Component, packages: Sequence[LockedPackage], subject: Component | None = None) -> Bom:
-    """Return the bill of a subject, the product itself by default: the packages, and which of them requires which."""
+    """Return the bill of a subject (default: the product): its packages, and which packages each of them requires."""
     subject = subject or product
     bom = Bom(metadata=BomMetaData(component=subject, timestamp=_timestamp()))
     components = [
@@ -108,11 +108,11 @@ def _image_bom(product: Component) -> Bom:
         if package.requirement.marker is None or package.requirement.marker.evaluate(environment)
     ]
     image = _component(ComponentType.CONTAINER, PackageURL("docker", None, product.name, product.version))
-    below = _component(ComponentType.CONTAINER, PackageURL("docker", None, base[1], base[2]))
+    base_image = _component(ComponentType.CONTAINER, PackageURL("docker", None, base[1], base[2]))
     bom = _bom_of(product, installed, image)
-    for part in (product, below):
-        bom.components.add(part)
-    bom.register_dependency(image, [product, below])
+    for component in (product, base_image):
+        bom.components.add(component)
+    bom.register_dependency(image, [product, base_image])
     return bom
 
 

@@ -1,4 +1,4 @@
-"""What a bot's search reports: from the SDK over gRPC to the record of the game, if its tournament keeps scores."""
+"""Search data of a bot go over gRPC into the record of the game if the tournament keeps scores."""
 
 from __future__ import annotations
 

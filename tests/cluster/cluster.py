@@ -176,7 +176,7 @@ class Cluster:
 
     @property
     def database_name(self) -> str:
-        """Its name in PostgreSQL."""
+        """The name of the database in PostgreSQL."""
         return self.url.partition("@/")[2].partition("?")[0]
 
     async def _any_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -1,4 +1,4 @@
-"""`noughts_server.testing`, with which authors test their bots."""
+"""`noughts_server.testing`, the module for authors who test their bots."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ def test_a_bot_object_plays_a_reference_bot_with_sides_alternating() -> None:
     assert all(game.moves for game in result.games)
 
 
-def test_the_same_seed_gives_the_same_games_and_another_one_others() -> None:
+def test_only_the_same_seed_gives_the_same_games() -> None:
     with serving() as server:
         results = [server.match("random", "random", games=20, seed=seed) for seed in (7, 7, 8)]
     first, repeated, different = ([game.moves for game in result.games] for result in results)
@@ -60,7 +60,7 @@ def test_two_objects_of_one_class_can_play_each_other_on_a_larger_board() -> Non
     assert {game.variant for game in result.games} == {"mnk:4,3,3"}
 
 
-def test_a_wrong_variant_is_refused_before_anything_is_played() -> None:
+def test_an_unknown_variant_is_refused_before_the_first_game() -> None:
     with serving() as server, pytest.raises(VariantError):
         server.match("random", "random", variant="chess")
 

@@ -23,7 +23,7 @@ def positions(count: int, seed: int, edge: int = 15) -> Iterator[tuple[Stones, l
 
 
 def _interwoven_threes(rng: random.Random, edge: int) -> tuple[Stones, list[Point]]:
-    """A board on which the points that would complete a shape lie on other shapes, so that threes depend on threes."""
+    """Return a board with shapes that cross each other, so that a three can depend on another three."""
     own: set[Point] = set()
     other: set[Point] = set()
     centres: list[Point] = []
@@ -33,7 +33,7 @@ def _interwoven_threes(rng: random.Random, edge: int) -> tuple[Stones, list[Poin
             break
         centre = next_centres.pop(rng.randrange(len(next_centres)))
         centres.append(centre)
-        for direction in rng.sample(DIRECTIONS, rng.choice((2, 2, 2, 3, 4))):
+        for direction in rng.sample(DIRECTIONS, rng.choice((2, 2, 2, 3, 4))):  # mostly two directions
             own |= {_point_at(centre, direction, distance) for distance in rng.choice(_SHAPES)}
             next_centres += [_point_at(centre, direction, distance) for distance in rng.sample(_GAPS, 2)]
     for _ in range(rng.choice((0, 0, 1, 2, 4, 8))):
@@ -43,7 +43,7 @@ def _interwoven_threes(rng: random.Random, edge: int) -> tuple[Stones, list[Poin
 
 
 def _crowded_square(rng: random.Random, edge: int) -> tuple[Stones, list[Point]]:
-    """A crowded square, sometimes in a corner, with many stones of one side and few of the other."""
+    """Return a board with a crowded square, which has many stones of one side and few of the other."""
     size = rng.randint(6, 10)
     left, top = rng.randint(0, edge - size), rng.randint(0, edge - size)
     square = [(left + column, top + row) for column in range(size) for row in range(size)]

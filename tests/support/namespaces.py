@@ -1,4 +1,4 @@
-"""Further hosts on this machine: network namespaces, each with a virtual cable. They need the rights of root."""
+"""Network namespaces that act as further hosts, each with a pair of virtual interfaces. They need root."""
 
 import ctypes
 import itertools
@@ -17,15 +17,15 @@ _numbers = itertools.count()
 
 
 class Host:
-    """A host with its own address `there`; `here` is this machine's address at the other end of its cable."""
+    """A host with the address `there`. `here` is the address of this machine on their common link."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
         self.here, self.there = (f"10.{200 + number % 50}.{os.getpid() % 250}.{end}" for end in (1, 2))
-        self._end = f"{name}a"[:15]
+        self._end = f"{name}a"[:15]  # the longest name of an interface in Linux
 
     def connect(self) -> None:
-        """Create the namespace and lay the cable. Raises CalledProcessError."""
+        """Create the namespace and the link. Raises CalledProcessError."""
         other = f"{self.name}b"[:15]
         _ip("netns", "add", self.name)
         _ip("link", "add", self._end, "type", "veth", "peer", "name", other)
@@ -37,22 +37,22 @@ class Host:
         _ip("-n", self.name, "link", "set", "lo", "up")
 
     def cut(self) -> None:
-        """Pull the cable: packets are lost without an error at either end."""
+        """Take the link down: packets are lost without an error at either end."""
         _ip("link", "set", self._end, "down")
 
     def restore(self) -> None:
-        """Plug the cable in again."""
+        """Take the link up again."""
         _ip("link", "set", self._end, "up")
 
     def remove(self) -> None:
-        """Remove the cable and the namespace."""
+        """Remove the link and the namespace."""
         subprocess.run(["ip", "link", "del", self._end], capture_output=True, check=False)
         subprocess.run(["ip", "netns", "del", self.name], capture_output=True, check=False)
 
 
 @contextmanager
 def another_host() -> Iterator[Host]:
-    """A second host on this machine; without the rights for one, the test is skipped, and the run says so."""
+    """Run a second host on this machine. Without the permission for it, skip the test; the run reports that."""
     number = next(_numbers)
     host = Host(f"n{os.getpid()}x{number}", number)
     if shutil.which("ip") is None:

@@ -33,7 +33,7 @@ def install_bot(folder: Path) -> Path:
 
 
 def _packages() -> Path:
-    """Return the folder of the locked packages. They are installed only if the lock file has changed."""
+    """Return the folder of the locked packages. npm installs them again only if `package-lock.json` changes."""
     key = hashlib.sha256(b"".join((EXAMPLE / name).read_bytes() for name in _LOCKED)).hexdigest()[:16]
     ready = ROOT / "build" / "node" / key
     if ready.exists():

@@ -150,10 +150,10 @@ async def test_games_continue_after_the_connection_is_cut(bot: Path, league_serv
         playing(bot, league_server, relay.address) as node,
     ):
         await league_server.start("cut", "node", "random", **conditions)
-        await league_server.until("cut", lambda each: each.games_done > 0)
+        await league_server.until("cut", lambda tournament: tournament.games_done > 0)
         relay.cut()
         await node.until("connection lost, dialling again")
-        games_done = (await league_server.until("cut", lambda each: True)).games_done
+        games_done = (await league_server.until("cut", lambda tournament: True)).games_done
         assert games_done < 800, "the tournament ended before the cut: play more games"
         await node.until("playing as")
         cut = await league_server.games("cut")
@@ -173,7 +173,7 @@ async def test_the_node_bot_reconnects_to_a_restarted_server(bot: Path, tmp_path
                 await first.start(
                     "cup", "node", "random", variant="mnk:5,5,4", games_per_pair=800, concurrency=32, seed=7
                 )
-                games_done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
+                games_done = (await first.until("cup", lambda tournament: tournament.games_done > 0)).games_done
                 assert games_done < 800, "the tournament ended before the server: play more games"
         await node.until("connection lost")
         async with league_server_at(tmp_path, listen=first.address, token=first.token) as second:

@@ -16,7 +16,7 @@ class Fault:
     """The text to replace. It must occur exactly once in the file."""
     after: str
     harm: str
-    """What would go wrong for users."""
+    """The harm of the fault to users."""
     near: tuple[str, ...]
     """Tests to run first: files or folders near the code."""
     wider: tuple[str, ...]

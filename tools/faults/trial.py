@@ -23,7 +23,7 @@ _POLL_SECONDS = 0.2
 _MOST_IGNORED = 20
 """If more arguments than this leave out tests that fail anyway, the stage ends."""
 _TRIES = 2
-"""How often a test must fail with a fault that it seems to find, and pass without it."""
+"""Number of times that a test must fail with the fault and pass without it before it counts as finding it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Verdict(NamedTuple):
     test: str = ""
     """The first test that failed with the fault, and passed without it."""
     processor_seconds: float = 0.0
-    """Of all runs until the fault was found."""
+    """Sum over all runs until a test found the fault."""
     note: str = ""
-    """What else happened."""
+    """A remark, such as a time-out."""
 
 
 class _Run(NamedTuple):

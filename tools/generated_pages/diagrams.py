@@ -30,7 +30,7 @@ class Arrow(NamedTuple):
     end: str
     label: str = ""
     shift: int = 0
-    """Its distance from the middle, for several arrows between the same boxes."""
+    """Distance of the arrow from the middle, so that several arrows between two boxes do not overlap."""
 
 
 def both(start: str, end: str, shift: int, there: str = "", back: str = "") -> tuple[Arrow, Arrow]:

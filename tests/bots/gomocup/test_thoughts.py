@@ -1,4 +1,4 @@
-"""What engines' messages say about their search: each form that engines print."""
+"""Messages of Gomocup engines about their search, in each form that engines print."""
 
 from time import process_time
 

@@ -274,7 +274,9 @@ async def test_a_key_that_an_answer_repeats_is_not_recorded(
         bot = make_player(endpoint, key_env="SECRET_KEY", answer="text", memory=memory)
         move = await bot.choose(Position(TICTACTOE))
     texts = json.dumps(endpoint.requests) + move.comment
-    assert (move.cell, verdicts(move), texts.count("[key]") > 3) == (4, ["unparsable", "legal"], True)
+    assert move.cell == 4
+    assert verdicts(move) == ["unparsable", "legal"]
+    assert texts.count("[key]") > 3
     assert "very" not in texts
 
 
@@ -310,7 +312,8 @@ async def test_odd_answers_of_an_endpoint_are_read_and_recorded() -> None:
     for body in (PARTS, BARE, HUGE):
         move, _ = await ask_player(Reply(body=LATER), Reply(body=body), rethink=0)
         assert (move.cell, verdicts(move), record(move)["waits"]) == (4, ["legal"], [{"why": "429", "seconds": 1.0}])
-        assert (record(move)["answers"][0]["input_tokens"], "Infinity" in move.comment) == (None, False)
+        assert record(move)["answers"][0]["input_tokens"] is None
+        assert "Infinity" not in move.comment
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The exact values of Connect Four: both searches, with and without the opening book, give the same ones."""
+"""The exact values of Connect Four. Both searches give the same values, with and without the opening book."""
 
 import random
 from collections.abc import Callable
@@ -83,6 +83,7 @@ def test_every_first_move_of_connect4_has_its_known_value(search: Search) -> Non
     book_solver = solver(search, book=True)
     assert book_solver.solution(Position(CONNECT4)) == (1, 41, (38,), True)
     for cell, (result, end) in VALUES_OF_FIRST_MOVES.items():
+        # The bottom row has the cells 35 to 41, so 76 - cell is the cell in the mirrored column.
         for mirror in {cell, 76 - cell}:
             verdict = book_solver.solution(Position.after(CONNECT4, [mirror]))
             assert (verdict.result, verdict.plies and verdict.plies + 1) == (result, end), mirror

@@ -14,7 +14,7 @@ GOMOKU = parse_variant("mnk:15,15,5")
 
 
 def random_board(rng: random.Random, variant: Variant) -> str:
-    """Random marks, sometimes few and sometimes many, with at least one free cell."""
+    """Return a board with few or many random marks, and at least one free cell."""
     density = rng.random()
     board = [rng.choice("XO") if rng.random() < density else "." for _ in range(variant.cells)]
     board[rng.randrange(variant.cells)] = "."
@@ -73,7 +73,7 @@ def candidates_in(line: str, variant: Variant = GOMOKU) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     "example, line, column",
     [
-        # Both windows of three noughts hold the cell on the right, one of them the cell on the left.
+        # Two windows contain three noughts. Both contain the cell on their right, one contains the cell on their left.
         ("red III", "....X.OOO..X...", 9),
         ("red III, mirrored", "...X..OOO.X....", 5),
         ("red IV", "....XOOOO......", 9),
@@ -99,7 +99,7 @@ def test_fives_ignores_noughts_that_cannot_become_five() -> None:
 
 
 @pytest.mark.parametrize("name", ["mnk:15,15,5", "mnk:30,30,15", "mnk:30,30,16", "mnk:30,30,30"])
-def test_fewer_than_100_windows_contain_any_cell(name: str) -> None:
+def test_at_most_60_windows_contain_any_cell(name: str) -> None:
     assert max(map(len, parse_variant(name).lines_through)) <= 60
 
 
@@ -110,7 +110,7 @@ def test_digits_of_a_priority_count_the_windows_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("text, candidates", [("X.... O", (1,)), ("X..O. X", (1,)), ("X..O. O", (2, 4))])
-def test_two_in_a_row_is_won_or_stopped_although_no_window_holds_two(text: str, candidates: tuple[int, ...]) -> None:
+def test_fives_completes_or_blocks_two_in_a_row(text: str, candidates: tuple[int, ...]) -> None:
     assert Fives().consider(Position.parse(parse_variant("mnk:5,1,2"), text)).candidates == candidates
 
 

@@ -1,4 +1,4 @@
-"""What new users meet: files after refused commands, one word for one thing in all commands, and fixes of errors."""
+"""First commands of new users: no files after a refused command, the same words in all commands, fixes of errors."""
 
 from __future__ import annotations
 

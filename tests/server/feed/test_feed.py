@@ -60,7 +60,7 @@ async def test_few_channels_read_their_tables_in_one_interval(
         for _ in range(40):
             reads.append([])
             feed._reading_time.left = 1e-9
-            for channel in sorted(feed._channels.values(), key=lambda each: each.read_at):
+            for channel in sorted(feed._channels.values(), key=lambda channel: channel.read_at):
                 await tick(channel)  # type: ignore[arg-type]  # all have this class
     assert max(map(len, reads[1:])) == 1
     assert {slug for read_slugs in reads[1:] for slug in read_slugs} == set(slugs)

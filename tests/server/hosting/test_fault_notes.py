@@ -1,4 +1,4 @@
-"""What a submitted bot wrote to stderr stands with the games that it lost, for its owner and the organiser."""
+"""The stderr of a submitted bot is stored with its lost games. Its owner and the organiser can read it."""
 
 import asyncio
 from functools import partial

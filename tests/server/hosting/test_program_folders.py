@@ -26,7 +26,8 @@ async def test_starting_server_removes_folders_of_killed_servers(
         (Path(running.path) / "bot.py").touch()
         async with hosting(tmp_path):
             folders = _folders(tmp_path)
-            assert (len(folders), running.path in folders) == (2, True)
+            assert len(folders) == 2
+            assert running.path in folders
         assert _folders(tmp_path) == [running.path]
         assert os.listdir(running.path) == ["bot.py"]
 

@@ -13,7 +13,7 @@ from tests.support.settings import examples
 
 @st.composite
 def tag_sections(draw: st.DrawFn) -> tuple[dict[str, str], str]:
-    """The tags of a game in any order, and what follows them: blank lines or the game's moves."""
+    """Return the tags of a game in any order, and the text after them: blank lines or the game's moves."""
     tags = {"White": draw(NAMES), "Black": draw(NAMES), "Result": draw(st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]))}
     more = draw(st.dictionaries(st.sampled_from(["Event", "Round", "Variant"]), st.just("gomoku")))
     if date := draw(st.none() | st.dates()):
@@ -27,9 +27,10 @@ def tag_sections(draw: st.DrawFn) -> tuple[dict[str, str], str]:
 @given(games=st.lists(tag_sections(), max_size=5))
 def test_a_pgn_file_has_a_game_for_each_tag_section(games: list[tuple[dict[str, str], str]]) -> None:
     escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
-    text = "".join(
-        "".join(f'[{name} "{value.translate(escaped)}"]\n' for name, value in tags.items()) + end for tags, end in games
-    )
+    text = ""
+    for tags, end in games:
+        text += "".join(f'[{name} "{value.translate(escaped)}"]\n' for name, value in tags.items())
+        text += end
     expected = [
         RecordedGame(
             tags.get("Variant", ""),

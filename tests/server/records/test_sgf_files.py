@@ -1,4 +1,4 @@
-"""Files of SGF: what they keep, and what other programs write into them."""
+"""SGF files: which data they keep, and how files of other programs are read."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_agreed_opening_is_kept_in_sgf() -> None:
     assert placed.game == game
 
 
-def test_games_of_another_programs_files_are_read() -> None:
+def test_games_in_the_form_of_c_gomoku_cli_are_read() -> None:
     won_game, late_game, drawn_game = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
     assert isinstance(won_game, RecordedGame)
     assert isinstance(late_game, RecordedGame)
@@ -87,7 +87,8 @@ def test_games_of_another_programs_files_are_read() -> None:
 def test_sgf_rule_numbers_are_those_of_gomocup(rule: str, variant: str, size: str, suffix: str) -> None:
     (placed,) = read_sgf([f"(;FF[4]RU[{rule}]SZ[{size}])"])
     assert isinstance(placed.game, RecordedGame)
-    assert variant_of(placed.game.variant) == variant_of("gomoku20" if rule + size == "020" else variant + suffix)
+    expected = "gomoku20" if variant + suffix == "gomoku:20" else variant + suffix
+    assert variant_of(placed.game.variant) == variant_of(expected)
 
 
 @pytest.mark.parametrize(

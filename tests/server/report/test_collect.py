@@ -1,4 +1,4 @@
-"""What a report collects while it reads games: a sample of them, and the course of a match."""
+"""The data that a report collects while it reads games: a sample of games, and the score of a match over time."""
 
 from __future__ import annotations
 

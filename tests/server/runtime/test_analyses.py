@@ -40,7 +40,7 @@ pytestmark = pytest.mark.processes
 
 @cache
 def value(variant: Variant, own: int, other: int) -> tuple[int, int]:
-    """By enumeration: the result for the side to move, and the plies to the end if both sides play best."""
+    """Return the result for the side to move, and the plies to the end under best play, by enumeration."""
     values = [value_after(variant, own, other, cell) for cell in variant.free_cells(own | other)]
     best = max(result for result, _ in values)
     lengths = [plies for result, plies in values if result == best]

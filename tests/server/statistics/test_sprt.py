@@ -253,7 +253,7 @@ def test_match_evaluation_keeps_the_promised_error_rates(elo: float, right: bool
 
 
 def test_candidates_together_need_few_games_at_the_same_error_rates() -> None:
-    """With a fixed seed; the simulator compares the first tests with the server's evaluation."""
+    """Simulate with a fixed seed. The simulator compares the first tests with the server's evaluation."""
     elos = np.tile(np.array([60.0, 60, 0, 0, -60]), (20, 1))
     apart, _, joint = simulator.compare_ways(Sprt(0, 60), elos, draw_rate=0.3, advantage=80, seed=1)
     assert joint.games < apart.games / 2

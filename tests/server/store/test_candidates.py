@@ -24,7 +24,7 @@ from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("base", "ada", "bob", "cleo")
 WINS_OF_TEN = {1: 3, 2: 6, 3: 4}
-"""How many of 10 games each candidate (by entry number) wins; it draws two of them."""
+"""Wins of each candidate in ten games, by entry number. Each candidate draws two games."""
 SETTINGS: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
 
 

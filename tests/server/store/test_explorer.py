@@ -45,7 +45,7 @@ asyncio.run(count())
 Stones = tuple[int, int]
 """The cells of both sides, as sets of bits."""
 Tally = dict[Stones, Counter[tuple[int, int]]]
-"""By position, up to symmetry: how often each (move, result) occurred."""
+"""Number of games with each (move, result), by position. Symmetric positions count as one."""
 
 
 @cache

@@ -83,7 +83,8 @@ def test_a_site_without_encryption_accepts_no_token(server: ServerUnderTest, ada
 )
 def test_a_wrong_token_shows_an_error_and_sets_no_cookie(site: Site, token: str, status: int, words: str) -> None:
     answer = site.post("/signin", {"token": token})
-    assert (answer.status, "set-cookie" in answer.headers) == (status, False)
+    assert answer.status == status
+    assert "set-cookie" not in answer.headers
     assert words in answer.text
 
 
@@ -240,7 +241,8 @@ def test_forms_pause_and_cancel_a_tournament_and_change_its_buttons(server: Serv
         visitor.post(f"{place}/start")
         assert ">Cancel tournament<" in visitor.get(place).text
         assert visitor.post(f"{place}/pause").status == 303
-        assert (tournament_state(site, place), ">Resume<" in visitor.get(place).text) == ("paused", True)
+        assert tournament_state(site, place) == "paused"
+        assert ">Resume<" in visitor.get(place).text
         assert visitor.post(f"{place}/cancel").status == 303
     assert tournament_state(site, place) == "cancelled"
     assert ">Cancel tournament<" not in visitor.get(place).text

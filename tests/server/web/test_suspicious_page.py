@@ -1,4 +1,4 @@
-"""The operator's page of results that look as if they were arranged."""
+"""The page for operators that lists results which look arranged."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.processes
 
 
 class SuspiciousSite(NamedTuple):
-    """A site, and the tokens of an admin and of alice."""
+    """A website, and the tokens of an admin and of alice."""
 
     site: Site
     admin: str
@@ -33,16 +33,16 @@ def suspicious(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SuspiciousS
     """The site of a server with games that were arranged."""
     path: Path = tmp_path_factory.mktemp("arranged") / "x.sqlite"
 
-    async def play() -> tuple[str, str]:
+    async def play_and_create_tokens() -> tuple[str, str]:
         async with open_arena(path) as arena:
             await arrange(arena)
-            new = partial(create_token, now_ms=NOW)
-            admin = await arena.store.write(partial(new, owner="root", scopes=("admin",)))
-            return admin.secret, (await arena.store.write(partial(new, owner="alice"))).secret
+            admin = await arena.store.write(partial(create_token, owner="root", scopes=("admin",), now_ms=NOW))
+            alice = await arena.store.write(partial(create_token, owner="alice", now_ms=NOW))
+            return admin.secret, alice.secret
 
-    secrets = asyncio.run(play())
+    admin, alice = asyncio.run(play_and_create_tokens())
     with server_in_thread(f"sqlite:///{path}") as address, site_of(address) as site:
-        yield SuspiciousSite(site, *secrets)
+        yield SuspiciousSite(site, admin, alice)
 
 
 def test_admin_sees_suspicious_results_with_links_to_games(suspicious: SuspiciousSite) -> None:

@@ -1,7 +1,7 @@
 """000, last part: a table that translates `Kl` into `Ray`, and `SelectCell`, which draws the move from `Ray`.
 
-The article leaves open what the file looks like; here it is read as docs/reference/tables.md describes it, by words and
-nothing else: what is wrong with a file is not this player's business.
+The article does not define the form of the file. This module reads the form of docs/reference/tables.md, word by word.
+It does not check the file for errors.
 """
 
 from . import pascal
@@ -11,7 +11,7 @@ RayTable = dict[tuple[str, str], list[int]]
 
 
 def read_file(text: str) -> tuple[RayTable, int]:
-    """Ray (from 1) by board and mover, and the level."""
+    """Return `Ray` (with cells counted from 1) by board and side to move, and the level."""
     table: RayTable = {}
     lvl = 1
     for line in text.split("\n")[1:]:
@@ -31,10 +31,13 @@ def swapped(board: str) -> str:
 
 
 def consider(board: str, me: str, table: RayTable, lvl: int) -> Evaluation:
-    """A position that is not in the table has the rating 1 on each free cell; so has one that is 0 throughout."""
+    """Rate a position by the table.
+
+    If the table lacks the position, or has only zeros for it, each free cell has the rating 1.
+    """
     check_question(board, me)
     kl = [0] + [0 if mark == "." else 1 for mark in board]
-    # The article's computer always has the noughts: whose the marks are decides, not what they look like.
+    # The article's computer always plays O. If it plays X here, swap the marks.
     ray = table.get((board, me)) or table.get((swapped(board), other(me)))
     scores = {i - 1: ray[i] for i in range(1, 10) if kl[i] == 0} if ray else {}
     if not ray or not any(ray):

@@ -94,13 +94,13 @@ def test_wide_table_is_cut_into_blocks_that_fit(count: int, width: int) -> None:
     assert cells.count("1") == count * (count - 1)
 
 
-def test_long_labels_leave_room_for_the_cells() -> None:
+def test_long_labels_are_cut_so_that_all_cells_fit() -> None:
     lines = print_table(drawn_crosstable(14, name="b" * 60), 80)
     assert max(map(len, lines)) <= 80
     assert sum(line.count(" 1") for line in lines) >= 14 * 13
 
 
-def test_label_cannot_steer_the_terminal() -> None:
+def test_control_characters_of_a_label_are_not_printed() -> None:
     assert "\x1b" not in "".join(print_table(Crosstable(["A\x1b[2J", "B"], {}), 80))
 
 

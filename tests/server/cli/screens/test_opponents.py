@@ -33,7 +33,7 @@ class RecordingBot(FirstFree):
 
 
 async def play_cells(seating: BotSeating, *cells: int) -> None:
-    """Play the moves of the person, each after the bot has replied to the one before."""
+    """Play the moves of the person. Before each one, wait for the bot's reply."""
     for cell in cells:
         async with asyncio.timeout(PATIENCE):
             while not seating.match.players[seating.match.turn].person:
@@ -44,7 +44,7 @@ async def play_cells(seating: BotSeating, *cells: int) -> None:
 
 
 async def play_three_games(bot: CachingBot) -> None:
-    """Play three games: in the first, the person wins, undoes that and wins later; the second is abandoned."""
+    """Play three games. In the first, the person wins, undoes the win and wins again; the second has no end."""
     seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(seating.run())
@@ -79,7 +79,7 @@ def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
     bot.close()
     learnt = load_learnt(file)
     assert learnt.games == 1
-    # The reply to the learner's last move completed a line, so that move has the rating 0.
+    # The person's reply to the learner's last move completed a line, so the learner rates that move 0.
     position = Position.after(TICTACTOE, (4, 0, 2))
     assert learnt.rows[position.own, position.opponent].ratings[1] == 0
 
