@@ -110,14 +110,11 @@ class Chart:
 
     def file(self, title: str) -> str:
         """Return the chart as a file, with its colours for light and for dark displays."""
-        whole = f'width="{self._frame.width}" height="{self._frame.height}"'
-        head = (
-            f"<title>{escape(title)}</title><style>{charts_css()}</style>"
-            f'<rect class="ground" {whole}/><text class="across title" x="{self._frame.width / 2}" y="24">'
-            f"{escape(title)}</text>"
-        )
-        drawn = self.svg(f'{whole} role="img" xmlns="http://www.w3.org/2000/svg"')
-        return str(drawn).replace(">", f">{head}", 1)
+        return chart_file([self], title)
+
+    @property
+    def frame(self) -> Frame:
+        return self._frame
 
     def _line(self, points: Iterable[Point]) -> str:
         return "M" + "L".join(f"{self._x(x)} {self._y(y)}" for x, y in points)
@@ -128,6 +125,22 @@ class Chart:
     def _text(self, kind: str, x: float, y: float, text: str, attributes: str = "") -> None:
         place = f'x="{round(x, 1)}" y="{round(y, 1)}"'
         self._parts.append(f'<text class="{kind}" {place}{attributes}>{escape(text)}</text>')
+
+
+def chart_file(charts: Sequence[Chart], title: str) -> str:
+    """Return charts of equal size, one below the other, as a file with its colours for light and dark displays."""
+    width, height = charts[0].frame.width, charts[0].frame.height
+    whole = f'width="{width}" height="{height * len(charts)}"'
+    drawn = "".join(
+        chart.svg(f'x="0" y="{number * height}" width="{width}" height="{height}"')
+        for number, chart in enumerate(charts)
+    )
+    return (
+        f'<svg class="curve" viewBox="0 0 {width} {height * len(charts)}" {whole} role="img"'
+        f' xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title><style>{charts_css()}</style>'
+        f'<rect class="ground" {whole}/><text class="across title" x="{width / 2}" y="24">{escape(title)}</text>'
+        f"{drawn}</svg>"
+    )
 
 
 class DrawnChart(NamedTuple):

@@ -7,11 +7,10 @@ server's parts are imported.
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -19,10 +18,12 @@ from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.local.bot_process import bot_process, load_reference_bots
+from noughts_server.local.bot_process import BotProcess, bot_process, load_reference_bots
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
 if TYPE_CHECKING:
+    from noughts_referee.children.launcher import Launcher
+    from noughts_server.server import Server
     from noughts_server.statistics.match_games import MatchGames
     from noughts_server.store.engine.database import Store
     from noughts_server.store.games.exports import ExportedGame
@@ -46,37 +47,111 @@ async def play_locally(
     earlier one, it begins with those games.
     """
     async with AsyncExitStack() as stack:
-        specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
         if plan.database is not None and plan.locking is not Locking.OFF:
             for spec in plan.specs:
                 if spec.child_kind:
                     check_out_of_reach(plan.database, spec)
         if plan.engine_note:
             on_note(plan.engine_note)
-        if not all(spec.child_kind for spec in plan.specs):
-            load_reference_bots()
-        # Without sandboxed processes there is nothing to report about the sandbox.
-        on_sandbox_note = on_note if plan.has_children else lambda note: None
-        launcher = await stack.enter_async_context(
-            launching(plan.locking, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
-        )
-        # The server's parts are imported while the processes that fork bots import theirs.
-        from noughts_server.engines.transcript import Transcripts
-        from noughts_server.local.run_at_server import LOCAL_LIMITS, RunAtServer
-        from noughts_server.server import running_server
-        from noughts_server.settings import ServerSettings
-        from noughts_server.store.engine.sqlite import url_of
-
-        retry = StartRetry(on_note)
-        start = partial(bot_process, max_games=plan.settings.concurrency, retry=retry)
-        references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
-        processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
+        launcher = await stack.enter_async_context(_launching_for(plan, on_note))
         database = plan.database
         file: _TemporaryFile | None = None
         if database is None:
             file = stack.enter_context(_TemporaryFile())
-            database = url_of(file.path)
-        settings = ServerSettings(
+            database = file.url
+        # This imports the server's parts, while the processes that fork bots import theirs.
+        server_to_start = _server_of(database)
+        retry = StartRetry(on_note)
+        processes = await stack.enter_async_context(_reference_processes(plan, retry))
+        server = await stack.enter_async_context(server_to_start)
+        if plan.database is not None and not plan.resumes:
+            await _report_killed_run(server.store, on_note)
+        outcome = await _play_at(
+            server,
+            plan,
+            launcher=launcher,
+            processes=processes,
+            retry=retry,
+            on_progress=on_progress,
+            stop=stop,
+            export=export,
+            on_note=on_note,
+            on_game=on_game,
+        )
+        if file is not None and outcome.kept:
+            outcome = replace(outcome, kept=str(file.keep()))
+        return outcome
+
+
+class LocalServer:
+    """A server with a temporary database that plays one plan after another; `local_server` creates it."""
+
+    def __init__(self, server: "Server", launcher: "Launcher", on_note: Callable[[str], None]) -> None:
+        self._server = server
+        self._launcher = launcher
+        self._on_note = on_note
+        self._retry = StartRetry(on_note)
+
+    async def play(self, plan: LocalPlan, *, stop: LocalStop) -> LocalOutcome:
+        """Play the plan to its end or until `stop`. Its sandbox and its database must be those of `local_server`.
+
+        Raises LocalError.
+        """
+        async with _reference_processes(plan, self._retry) as processes:
+            return await _play_at(
+                self._server,
+                plan,
+                launcher=self._launcher,
+                processes=processes,
+                retry=self._retry,
+                stop=stop,
+                on_note=self._on_note,
+            )
+
+
+@asynccontextmanager
+async def local_server(plan: LocalPlan, on_note: Callable[[str], None]) -> AsyncIterator[LocalServer]:
+    """Yield a server for plans whose bots are of the same kinds as in this one.
+
+    Raises LockIncomplete, or the errors of a server's start.
+    """
+    async with AsyncExitStack() as stack:
+        if plan.engine_note:
+            on_note(plan.engine_note)
+        launcher = await stack.enter_async_context(_launching_for(plan, on_note))
+        file = stack.enter_context(_TemporaryFile())
+        server = await stack.enter_async_context(_server_of(file.url))
+        yield LocalServer(server, launcher, on_note)
+
+
+def _launching_for(plan: LocalPlan, on_note: Callable[[str], None]) -> "AbstractAsyncContextManager[Launcher]":
+    """Start the processes that fork bots. Return the launcher of the plan's sandboxed bots."""
+    if not all(spec.child_kind for spec in plan.specs):
+        load_reference_bots()
+    # Without sandboxed processes there is nothing to report about the sandbox.
+    on_sandbox_note = on_note if plan.has_children else lambda note: None
+    return launching(plan.locking, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
+
+
+@asynccontextmanager
+async def _reference_processes(plan: LocalPlan, retry: StartRetry) -> AsyncIterator[dict[str, BotProcess]]:
+    """Yield the processes of the plan's reference bots by label. They have ended at the end of the block."""
+    async with AsyncExitStack() as stack:
+        yield {
+            label: await stack.enter_async_context(bot_process(spec, plan.settings.concurrency, retry))
+            for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)
+            if not spec.child_kind
+        }
+
+
+def _server_of(database: str) -> "AbstractAsyncContextManager[Server]":
+    """Return a server for the bots of this machine, with this database."""
+    from noughts_server.local.run_at_server import LOCAL_LIMITS
+    from noughts_server.server import running_server
+    from noughts_server.settings import ServerSettings
+
+    return running_server(
+        ServerSettings(
             listen="127.0.0.1:0",
             database=database,
             network_cap_us=0,  # all bots are on this machine
@@ -88,32 +163,46 @@ async def play_locally(
             resumes_play=False,
             limits=LOCAL_LIMITS,
         )
-        server = await stack.enter_async_context(running_server(settings))
-        with Transcripts(plan.log, plan.messages, appends=bool(plan.resumes)) as transcripts:
-            run = RunAtServer(
-                plan=plan,
-                specs=specs,
-                processes=processes,
-                server=server,
-                launcher=launcher,
-                transcripts=transcripts,
-                on_progress=on_progress,
-                stop=stop,
-                retry=retry,
-                on_game=on_game,
-                write=export,
-            )
-            if plan.database is not None and not plan.resumes:
-                await _report_killed_run(server.store, on_note)
-            await run.play()
-        for line in run.children.notes():
-            on_note(line)
-        if transcripts.failure is not None:
-            on_note(f"what engines say was not kept to the end: {transcripts.failure}")
-        outcome = await run.outcome()
-        if file is not None and outcome.kept:
-            outcome = replace(outcome, kept=str(file.keep()))
-        return outcome
+    )
+
+
+async def _play_at(
+    server: "Server",
+    plan: LocalPlan,
+    *,
+    launcher: "Launcher",
+    processes: Mapping[str, BotProcess],
+    retry: StartRetry,
+    stop: LocalStop,
+    on_progress: Callable[[LocalProgress], None] = lambda progress: None,
+    export: "Callable[[Iterator[ExportedGame]], None]" = lambda games: None,
+    on_note: Callable[[str], None] = lambda note: None,
+    on_game: "Callable[[PlayedGame, MatchGames], None]" = lambda game, match: None,
+) -> LocalOutcome:
+    """Play the plan on a running server; the arguments are those of `play_locally`."""
+    from noughts_server.engines.transcript import Transcripts
+    from noughts_server.local.run_at_server import RunAtServer
+
+    with Transcripts(plan.log, plan.messages, appends=bool(plan.resumes)) as transcripts:
+        run = RunAtServer(
+            plan=plan,
+            specs=dict(zip(unique_labels(plan.specs), plan.specs, strict=True)),
+            processes=processes,
+            server=server,
+            launcher=launcher,
+            transcripts=transcripts,
+            on_progress=on_progress,
+            stop=stop,
+            retry=retry,
+            on_game=on_game,
+            write=export,
+        )
+        await run.play()
+    for line in run.children.notes():
+        on_note(line)
+    if transcripts.failure is not None:
+        on_note(f"what engines say was not kept to the end: {transcripts.failure}")
+    return await run.outcome()
 
 
 def check_out_of_reach(database: str, spec: BotSpec) -> None:
@@ -149,6 +238,12 @@ class _TemporaryFile:
         self._folder = OwnedFolder("noughts-run-")
         self._kept: Path | None = None
         self.path = Path(self._folder.path) / "noughts.sqlite"
+
+    @property
+    def url(self) -> str:
+        from noughts_server.store.engine.sqlite import url_of
+
+        return url_of(self.path)
 
     def keep(self) -> Path:
         """Have it moved to the data folder at the end; return its path there."""

@@ -23,12 +23,12 @@ try:
     from scipy.linalg import LinAlgError, cython_lapack
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
-    from scipy.special import expit, ndtr
+    from scipy.special import expit, ndtr, stdtrit
 finally:
     if _before is None:
         del os.environ[_THREADS]
 
-__all__ = ["Cholesky", "LinAlgError", "connected_components", "coo_array", "expit", "ndtr"]
+__all__ = ["Cholesky", "LinAlgError", "connected_components", "coo_array", "expit", "ndtr", "stdtrit"]
 
 _Floats = npt.NDArray[np.float64]
 _INTEGER = ctypes.POINTER(ctypes.c_int)

@@ -144,6 +144,10 @@ random               1½     0      3       7
                 "noughts_server.cli.commands.rate:rate",
                 "Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.",
             ),
+            "tune": Command(
+                "noughts_server.cli.commands.tune:tune",
+                "Tune numbers of a bot by games against itself (SPSA), and estimate the best values.",
+            ),
             "sprt": Command(
                 "noughts_server.cli.commands.sprt:sprt",
                 "Run a generalised sequential probability ratio test on counts, or plan the number of games.",

@@ -3,10 +3,27 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from noughts_server.cli import printing
+
+_WIDTH = 60
+_HEIGHT = 8
+
 # Dots of a braille character (Unicode 2800), by row and column.
 _BRAILLE = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a Braille character, row by row."""
+
+
+def print_line_chart(points: Sequence[tuple[float, float]], *, up: tuple[str, str], across: tuple[str, str]) -> None:
+    """Print the points (at least one, x ascending) as a line, with labels at the ends of both axes, the lower first."""
+    console = printing.stdout()
+    labels = {0: up[1], _HEIGHT - 1: up[0]}
+    axis = "┤" if printing.unicode() else "|"
+    for number, text in enumerate(line_chart(points, _WIDTH, _HEIGHT, unicode=printing.unicode())):
+        console.print(f"{labels.get(number, ''):>6} {axis}{text.rstrip()}", soft_wrap=True)
+    first, last = across
+    width = max(_WIDTH - len(first), len(last) + 1)
+    console.print(f"{'':>8}{first}{last:>{width}}\n", soft_wrap=True)
 
 
 def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *, unicode: bool = True) -> list[str]:

@@ -18,7 +18,7 @@ from noughts_server.cli.options.sandbox import (
     StartTimeoutOption,
 )
 from noughts_server.cli.options.time import LocalMarginOption
-from noughts_server.cli.options.tournament import GameOptions
+from noughts_server.cli.options.tournament import BasicGameOptions, GameOptions
 
 _FIX_AT_SERVER = {
     "-o": "Leave it out: the server keeps the games, and `noughts game list NAME` and the tournament's page show them.",
@@ -31,19 +31,10 @@ _FIX_AT_SERVER = {
 
 
 @dataclass(frozen=True)
-class MachineOptions(SandboxOptions):
-    """Options for games on this machine, which a tournament on a server cannot have."""
+class ProcessOptions(SandboxOptions):
+    """Options for the processes of the bots on this machine."""
 
     margin: LocalMarginOption = ""
-    margin_of: Annotated[
-        list[str] | None,
-        Option(
-            "--margin-of",
-            metavar="LABEL=DURATION",
-            help="The same for one bot, e.g. `Slow=200ms` (repeatable)",
-            rich_help_panel="Time control",
-        ),
-    ] = None
     start_timeout: StartTimeoutOption = START_SECONDS
     processes: ProcessesOption = 0
     affinity: AffinityOption = None
@@ -57,6 +48,26 @@ class MachineOptions(SandboxOptions):
             rich_help_panel="Players",
         ),
     ] = ""
+
+
+@dataclass(frozen=True)
+class LocalGameOptions(ProcessOptions, BasicGameOptions):
+    """The options of every command that plays games of two or more bots on this machine."""
+
+
+@dataclass(frozen=True)
+class MachineOptions(ProcessOptions):
+    """Options for games on this machine, which a tournament on a server cannot have."""
+
+    margin_of: Annotated[
+        list[str] | None,
+        Option(
+            "--margin-of",
+            metavar="LABEL=DURATION",
+            help="Time margin of one bot, e.g. `Slow=200ms` (repeatable)",
+            rich_help_panel="Time control",
+        ),
+    ] = None
     log: Annotated[
         Path | None,
         Option(
@@ -125,5 +136,5 @@ class MachineOptions(SandboxOptions):
 
 
 @dataclass(frozen=True)
-class LocalOptions(MachineOptions, GameOptions):
+class LocalOptions(MachineOptions, GameOptions, LocalGameOptions):
     """The options that `match` and `tournament run` share."""

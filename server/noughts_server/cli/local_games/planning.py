@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from noughts_bots.reference.specs import BotSpec, make_built_in, unique_labels
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.clock import MARGIN_US
+from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.rules import Variant, first_common
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.dry_run import show_forecasts
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.local_games.options import LocalOptions
+from noughts_server.cli.local_games.options import LocalGameOptions, LocalOptions
 from noughts_server.cli.local_games.trial import pace_by_trial
 from noughts_server.cli.options.database import read_database
 from noughts_server.cli.options.game import USUAL_VARIANT, own_variant, read_seed, read_specs, read_variant
@@ -45,7 +45,34 @@ def make_plan(specs: list[str], options: LocalOptions, title: str, *, there: boo
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     # Read the specs before the modules of the server are imported, so that a typing error is reported at once.
     parsed_specs = read_specs(specs)
-    for spec in parsed_specs:
+    labels = unique_labels(parsed_specs)
+    own_times = read_times_of(options.time_of, labels)
+    own_margins_us = read_margins_of(options.margin_of, labels)
+    plan = plan_games(parsed_specs, options, title, there=there, own_times=own_times, own_margins_us=own_margins_us)
+    plan = replace(
+        plan,
+        database=read_database(options.database),
+        log=options.log,
+        messages=options.messages,
+        fatal=options.fatal,
+    )
+    return _resume(plan, same_seed=options.seed is not None) if options.resume else plan
+
+
+def plan_games(
+    specs: tuple[BotSpec, ...],
+    options: LocalGameOptions,
+    title: str,
+    *,
+    there: bool = False,
+    own_times: Mapping[str, TimeControl] | None = None,
+    own_margins_us: Mapping[str, int] | None = None,
+) -> LocalPlan:
+    """Return a plan of the games of these bots in a temporary database; see `make_plan`.
+
+    The times and margins are those of single bots by label; bots without them can have their own in their specs.
+    """
+    for spec in specs:
         if options.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
             raise UsageProblem(
                 f"--fuel {options.fuel}: got {spec}, expected wasm: and reference bots",
@@ -54,10 +81,9 @@ def make_plan(specs: list[str], options: LocalOptions, title: str, *, there: boo
     margin_us = read_margin(options.margin) if options.margin else None
     memory_bytes = read_memory(options.memory)
     all_memory_bytes = read_memory(options.memory_total, "--memory-total")
-    labels = unique_labels(parsed_specs)
-    own_times = read_times_of(options.time_of, labels)
-    own_margins_us = read_margins_of(options.margin_of, labels)
-    for label, spec in zip(labels, parsed_specs, strict=True):
+    labels = unique_labels(specs)
+    own_times, own_margins_us = dict(own_times or {}), dict(own_margins_us or {})
+    for label, spec in zip(labels, specs, strict=True):
         engine = engine_options(spec)
         if engine is not None and engine.time:
             own_times.setdefault(label, read_time(engine.time, f"{label}, option time"))
@@ -69,45 +95,39 @@ def make_plan(specs: list[str], options: LocalOptions, title: str, *, there: boo
             )
         if engine is not None and engine.margin:
             own_margins_us.setdefault(label, read_margin(engine.margin, f"{label}, option margin"))
-    local_specs = {
-        label: spec for label, spec in zip(labels, parsed_specs, strict=True) if not there or spec.kind != "bot"
-    }
-    options = _with_variant(options, local_specs)
-    variant = read_variant(options.variant or USUAL_VARIANT, options.opening_rule)
+    local_specs = {label: spec for label, spec in zip(labels, specs, strict=True) if not there or spec.kind != "bot"}
+    variant_name = options.variant or _common_variant(options, local_specs)
+    variant = read_variant(variant_name, options.opening_rule)
     # Store the scores of programs, plugins and engines; those of reference bots are not worth the cost.
-    keeps_scores = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in parsed_specs)
+    keeps_scores = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in specs)
     seed = read_seed(options.seed, secret=there)
     margin_ms = read_tournament_margin(options.margin) if there else 0
-    settings = options.settings(own_times, seed=seed, title=title, keep_scores=keeps_scores, margin_ms=margin_ms)
+    settings = replace(options, variant=variant_name).settings(
+        own_times, seed=seed, title=title, keep_scores=keeps_scores, margin_ms=margin_ms
+    )
     waits_us = _check_playable(local_specs, variant, options.locking)
     usual_us = MARGIN_US if margin_us is None else margin_us
-
-    plan = LocalPlan(
-        specs=parsed_specs,
+    return LocalPlan(
+        specs=specs,
         settings=settings,
         margin_us=margin_us,
         own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
-        database=read_database(options.database),
         children=ChildSettings(start=options.start_timeout),
         locking=options.locking,
         processes=options.processes,
         affinity=options.affinity,
-        log=options.log,
-        messages=options.messages,
-        fatal=options.fatal,
         memory_bytes=memory_bytes,
         all_memory_bytes=all_memory_bytes,
     )
-    return _resume(plan, same_seed=options.seed is not None) if options.resume else plan
 
 
-def _with_variant(options: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalOptions:
-    """Return the options with a variant. If the user named none, it is the first declared one that all bots play.
+def _common_variant(options: LocalGameOptions, specs: Mapping[str, BotSpec]) -> str:
+    """Return the first variant that a bot declares and all bots play; without bots, the usual one.
 
     Raises UsageProblem if the bots have no variant in common, and BotError.
     """
-    if options.variant is not None or not specs:
-        return options
+    if not specs:
+        return USUAL_VARIANT
     for spec in specs.values():
         check_startable(spec, options.locking)
     from noughts_server.bot_check.own_variants import declared_by_each
@@ -125,7 +145,7 @@ def _with_variant(options: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalO
             f"{label} plays {', '.join(names)}" for label, names in zip(specs, declared, strict=True) if names
         )
         raise UsageProblem(f"--variant: the bots have no variant in common: {variants_of_bots}", "Choose other bots.")
-    return replace(options, variant=variant)
+    return variant
 
 
 def _resume(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:

@@ -43,8 +43,8 @@ _USUAL = TournamentSettings()
 
 
 @dataclass(frozen=True)
-class GameOptions:
-    """Options for the games: they apply on this machine and on a server."""
+class BasicGameOptions:
+    """Options for the games that do not name single bots: they apply on this machine and on a server."""
 
     variant: PairVariantOption = None
     """None: the usual variant."""
@@ -71,15 +71,6 @@ class GameOptions:
     concurrency: ConcurrencyOption = 1
     seed: SeedOption = None
     time: TimeOption = "none"
-    time_of: Annotated[
-        list[str] | None,
-        Option(
-            "--time-of",
-            metavar="LABEL=T",
-            help="Time control of one bot, e.g. `Slow=5/move` (repeatable)",
-            rich_help_panel="Time control",
-        ),
-    ] = None
     draw_after: DrawAfterOption = None
     resign: ResignOption = None
     draw: DrawOption = None
@@ -112,6 +103,21 @@ class GameOptions:
     def _format_settings(self) -> dict[str, Any]:
         """Return the settings of the format, by name; subclasses with formats override this."""
         return {}
+
+
+@dataclass(frozen=True)
+class GameOptions(BasicGameOptions):
+    """Options for the games of bots with labels."""
+
+    time_of: Annotated[
+        list[str] | None,
+        Option(
+            "--time-of",
+            metavar="LABEL=T",
+            help="Time control of one bot, e.g. `Slow=5/move` (repeatable)",
+            rich_help_panel="Time control",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

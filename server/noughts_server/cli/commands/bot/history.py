@@ -6,7 +6,7 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.bot.ratings import ratings_of
-from noughts_server.cli.drawing.chart import line_chart
+from noughts_server.cli.drawing.chart import print_line_chart
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import OutputOptions
@@ -16,7 +16,6 @@ from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.times import exact
 from noughts_server.core.resource_names import short
 
-_CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _POINTS_IN_TABLE = 10
 
 
@@ -81,14 +80,11 @@ def _print(name: str, response: pb.GetRatingHistoryResponse) -> None:
     if not line or line[-1][0] != response.games:
         line.append((float(response.games), response.rating))
     low, high = min(rating for _, rating in line), max(rating for _, rating in line)
-    labels = {0: printing.rating(high), _CHART_HEIGHT - 1: printing.rating(low)}
-    axis = "┤" if printing.unicode() else "|"
-    for number, text in enumerate(line_chart(line, _CHART_WIDTH, _CHART_HEIGHT, unicode=printing.unicode())):
-        console.print(f"{labels.get(number, ''):>6} {axis}{text.rstrip()}", soft_wrap=True)
-    first_games = f"{line[0][0]:,.0f}"
-    all_games = printing.count(response.games, "game")
-    width = max(_CHART_WIDTH - len(first_games), len(all_games) + 1)
-    console.print(f"{'':>8}{first_games}{all_games:>{width}}\n", soft_wrap=True)
+    print_line_chart(
+        line,
+        up=(printing.rating(low), printing.rating(high)),
+        across=(f"{line[0][0]:,.0f}", printing.count(response.games, "game")),
+    )
     rows = [
         (f"{point.games:,}", printing.rating(point.rating), (exact(point.time) or "")[:19].replace("T", " "))
         for point in response.points[-_POINTS_IN_TABLE:]
