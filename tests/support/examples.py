@@ -55,6 +55,7 @@ class Centre(Bot):
         middle = position.variant.cells // 2
         return min(position.free, key=lambda cell: abs(cell - middle))
 ''',
+    "parameters.toml": 'bot = "nextstep:depth=$depth"\n\n[parameters.depth]\nstart = 2\nrange = [1, 4]\nstep = 1\n',
     "my.c": '#include "noughts_bot.h"\n',
 }
 

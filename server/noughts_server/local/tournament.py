@@ -131,7 +131,7 @@ class LocalTournament:
         for label, version in self._versions.items():
             self.bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             if label in missing:
-                join_tournament(connection, self.slug, bot=label, label=label)
+                join_tournament(connection, self.slug, bot=label, version=version, label=label)
         return owner
 
     def _reopen(self, connection: Connection) -> set[str]:

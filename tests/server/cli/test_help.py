@@ -134,12 +134,12 @@ def test_each_option_has_one_kind_of_value_and_o_is_a_file() -> None:
     assert values["-o"] == {"FILE"}
 
 
-def test_games_are_counted_per_pair() -> None:
+def test_games_are_counted_per_pair_or_iteration() -> None:
     for path, node in commands_and_groups():
         for option in node.load().params if hasattr(node, "load") else ():
             hide_former_names(option)
             if "--games" in option.opts:
-                assert re.match("(Further g|G)ames per pair", option.help), path
+                assert re.match("(Further g|G)ames per (pair|iteration)", option.help), path
 
 
 @pytest.mark.parametrize(

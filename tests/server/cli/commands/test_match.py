@@ -286,3 +286,9 @@ def test_interrupted_run_without_a_game_says_so(capsys: pytest.CaptureFixture[st
         exit_if_ended_early(outcome)
     assert raised.value.code == 130
     assert capsys.readouterr().err == "Interrupted before any game ended.\n"
+
+
+def test_label_can_return_to_an_earlier_version(noughts: Any, tmp_path: Path) -> None:
+    for level in (0, 1, 0):
+        line = f"match X=pascal:level={level} random --games 2 --db {tmp_path / 'games.db'} --format json"
+        assert json.loads(noughts(line).stdout)["games"] == 2
