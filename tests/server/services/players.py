@@ -3,7 +3,7 @@
 import asyncio
 
 from noughts_bots import Bot, Position
-from noughts_proto.v1 import bots_pb2
+from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from tests.support.client import Client
 from tests.support.patience import PATIENCE
 
@@ -27,3 +27,8 @@ async def until_online(client: Client, bot: str) -> None:
             if f"bots/{bot}" in [each.name for each in online.bots]:
                 return
             await asyncio.sleep(0.01)
+
+
+def withdrawal(label: str) -> tournaments_pb2.WithdrawTournamentRequest:
+    """Return the request that withdraws this entry from the tournament `cup`."""
+    return tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label=label)
