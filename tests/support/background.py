@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from noughts_bots import Bot
 from noughts_bots.connection.session import Login, play
@@ -48,14 +48,18 @@ def open_in_thread(context: AbstractAsyncContextManager[Entered]) -> Iterator[En
 
 
 @asynccontextmanager
-async def _running_server(database: str) -> AsyncIterator[str]:
-    async with running_server(ServerSettings(listen="127.0.0.1:0", database=database, absence=600)) as server:
+async def _running_server(database: str, fields: Mapping[str, Any]) -> AsyncIterator[str]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, absence=600, **fields)
+    async with running_server(settings) as server:
         yield server.address
 
 
-def server_in_thread(database: str) -> AbstractContextManager[str]:
-    """A server on the database at this URL, in a thread of its own; the block gets its HOST:PORT."""
-    return open_in_thread(_running_server(database))
+def server_in_thread(database: str, **fields: Any) -> AbstractContextManager[str]:
+    """A server on the database at this URL, in a thread of its own; the block gets its HOST:PORT.
+
+    `fields` are those of its settings.
+    """
+    return open_in_thread(_running_server(database, fields))
 
 
 @asynccontextmanager

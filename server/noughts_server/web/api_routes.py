@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
-from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tests_pb2, tournaments_pb2
+from noughts_proto.v1 import (
+    bots_pb2,
+    games_pb2,
+    leaderboards_pb2,
+    registration_pb2,
+    status_pb2,
+    tests_pb2,
+    tournaments_pb2,
+)
 from noughts_server.client.stubs import AsyncStubs
 
 if TYPE_CHECKING:
@@ -107,6 +115,14 @@ LEADERBOARD = ApiRoute(
     summary="A rating list, the strongest first.",
     names={"variant": "{variant}", "time_class": "{time_class}"},
     rows="rows",
+)
+
+REGISTRATION = ApiRoute(
+    "/registration",
+    lambda server: server.registration.GetRegistration,
+    registration_pb2.GetRegistrationRequest,
+    registration_pb2.GetRegistrationResponse,
+    summary="The mode of registration; if it is open, a challenge for the proof of work.",
 )
 
 ROUTES: tuple[ApiRoute[Any, Any], ...] = (
@@ -241,6 +257,7 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         rows="ratings",
     ),
     PUZZLES,
+    REGISTRATION,
     ApiRoute(
         "/leaderboards/{variant}/{time_class}/openings",
         lambda server: server.leaderboards.GetOpeningMoves,

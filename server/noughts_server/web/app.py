@@ -22,6 +22,7 @@ from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.drawing.charts import heat_map_css
 from noughts_server.web.analyst import Analyst
 from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
+from noughts_server.web.api_registration import registration_routes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
@@ -98,6 +99,7 @@ def site(
         *page_routes(website, signing_in=signing_in),
         *Downloads(upstream, views.rendering).routes(),
         *play_over_http_routes(http_play, views, signing_in=signing_in),
+        *registration_routes(upstream, signing_in=signing_in),
         *api_routes(upstream, hub, views.rendering),
         *handbook_routes(),
         Route("/static/{version}/{name}", static),

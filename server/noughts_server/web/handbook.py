@@ -40,6 +40,11 @@ def is_built() -> bool:
     return (FOLDER / "index.html").is_file()
 
 
+def has_page(name: str) -> bool:
+    """Return whether the documentation has this page, e.g. `how-to/web`."""
+    return (FOLDER / f"{name}.html").is_file()
+
+
 async def _page(request: Request) -> Response:
     path = request.path_params.get("path", request.url.path.removeprefix("/"))
     if path == "" or path.endswith("/"):

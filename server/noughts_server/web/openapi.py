@@ -5,9 +5,9 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from noughts_proto.v1 import types_pb2
+from noughts_proto.v1 import registration_pb2, types_pb2
 from noughts_server.core.version import software_version
-from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, ApiRoute
+from noughts_server.web.api_routes import EVENTS, PREFIX, REGISTRATION, ROUTES, ApiRoute
 from noughts_server.web.documents import Document, enum_words, messages_in, schema
 from noughts_server.web.play_contract import OPEN, PLAY_ROUTES, SCHEMAS, PlayRoute
 from noughts_server.web.queries import query_fields
@@ -67,12 +67,13 @@ def openapi() -> Document:
     routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
     events = {PREFIX + _plain(path): {"get": _common(path, summary) | _STREAM} for path, summary in EVENTS}
     play = {PREFIX + route.path: {route.method.lower(): _play_operation(route)} for route in PLAY_ROUTES}
+    routes[PREFIX + REGISTRATION.path]["post"] = _register()
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Noughts",
             "description": (
-                "Tournaments, games, bots and ratings of a Noughts server, to read, and play over HTTP. "
+                "Tournaments, games, bots and ratings of a Noughts server, to read, play over HTTP, and registration. "
                 "Names and fields are those of the gRPC contract noughts.v1."
             ),
             "license": {"name": "MIT", "identifier": "MIT"},
@@ -85,6 +86,29 @@ def openapi() -> Document:
             "responses": {"Failed": _FAILED},
             "schemas": _schemas() | SCHEMAS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _register() -> Document:
+    """Return the operation with which newcomers register, the only one that changes something."""
+    request = schema(registration_pb2.RegisterRequest.DESCRIPTOR)
+    response: Document = {"$ref": "#/components/schemas/RegisterResponse"}
+    return {
+        "summary": "Registers a newcomer with an invitation, or with a proof of work if registration is open.",
+        "operationId": "register",
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": request | {"required": ["name"], "additionalProperties": False}}
+            },
+        },
+        "responses": {
+            "201": {
+                "description": "The new owner's token. Its secret is returned only once.",
+                "content": {"application/json": {"schema": response}},
+            },
+            "default": _DEFAULT,
         },
     }
 
@@ -166,6 +190,7 @@ def _schemas() -> dict[str, Any]:
     schemas: dict[str, Any] = {}
     descriptors: list[Descriptor] = [types_pb2.TimeControl.DESCRIPTOR]
     descriptors += [route.returned_message for route in ROUTES]
+    descriptors += [registration_pb2.RegisterRequest.DESCRIPTOR, registration_pb2.RegisterResponse.DESCRIPTOR]
     while descriptors:
         descriptor = descriptors.pop()
         if descriptor.name not in schemas:

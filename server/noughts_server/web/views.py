@@ -18,7 +18,7 @@ from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
 from noughts_server.web.expected_games import expected_games
 from noughts_server.web.forms import wrong_fields
-from noughts_server.web.handbook import is_built
+from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
@@ -71,7 +71,7 @@ class Views:
             expected_games,
         )
         self._templates.globals.update(
-            {function.__name__: function for function in functions}, has_documentation=is_built
+            {function.__name__: function for function in functions}, has_documentation=is_built, has_page=has_page
         )
         values = {"static": f"/static/{static}", "version": software_version()}
         self._templates.globals.update(values, signing_in=signing_in, playing=playing)

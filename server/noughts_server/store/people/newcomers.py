@@ -42,9 +42,8 @@ def check_new_name(connection: Connection, name: str) -> None:
     of_bot = connection.scalar(select(bot_names.c.name).where(bot_names.c.skeleton == alike).limit(1))
     other = of_owner or of_bot or looks_like_reference(name)
     if other:
-        problem = "which is taken" if other == name else f"which looks like {other!r}"
-        message = f"name: got {name!r}, {problem}"
-        raise InvalidArgument.of("name", name, "another name", hint="Choose another name.", message=message)
+        expected = "a name that is not taken" if other == name else f"a name that does not look like {other}"
+        raise InvalidArgument.of("name", name, expected, hint="Choose another name.")
 
 
 def register(

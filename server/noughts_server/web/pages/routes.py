@@ -16,11 +16,13 @@ from noughts_server.web.pages import (
     feeds,
     games,
     home,
+    invitations,
     leaderboard,
     me,
     organise,
     play,
     puzzles,
+    registration,
     search,
     sign_in,
     suspicious,
@@ -61,6 +63,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/api", api.api_page),
     (PREFIX, api.api_page),
     ("/signin", sign_in.sign_in_page),
+    ("/invite", registration.invite_page),
     ("/play", play.play_page),
     ("/play/{key}", play.table_page),
     ("/play/{key}/state", play.table_state),
@@ -70,7 +73,9 @@ PAGES: tuple[tuple[str, Handler], ...] = (
 OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/me", me.own_page),
     ("/organise", organise.organise_page),
+    ("/me/first-game", registration.first_game_page),
     ("/suspicious", suspicious.suspicious_page),
+    ("/invitations", invitations.invitations_page),
 )
 """Pages of signed-in users; the website redirects others to the sign-in page."""
 
@@ -92,6 +97,7 @@ _FORMS: tuple[tuple[str, Handler], ...] = (
 _SIGN_IN_FORMS: tuple[tuple[str, Handler], ...] = (
     ("/signin", sign_in.sign_in),
     ("/signout", sign_in.sign_out),
+    ("/invite", registration.register),
 )
 
 _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
@@ -100,6 +106,8 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/me/tokens/{number:int}/revoke", me.revoke_token),
     ("/bots/{bot}/retire", me.retire_bot),
     ("/organise", organise.create_tournament),
+    ("/invitations", invitations.create_invitation),
+    ("/invitations/{number:int}/revoke", invitations.revoke_invitation),
     ("/challenges", challenges.create_challenge),
     ("/tournaments/{tournament}/start", tournament_actions.start),
     ("/tournaments/{tournament}/pause", tournament_actions.pause),

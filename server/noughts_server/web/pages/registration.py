@@ -1,0 +1,92 @@
+"""Registering with an invitation or a proof of work, and the page that waits for the first game."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from noughts_proto.security import host_of, is_loopback
+from noughts_proto.transport import DEFAULT_SERVER
+from noughts_proto.v1 import bots_pb2, games_pb2, registration_pb2, status_pb2
+from noughts_server.web.documents import Document
+from noughts_server.web.forms import in_form
+from noughts_server.web.pages.website import Person, Website
+from noughts_server.web.signin import read_form, signed_in
+from noughts_server.web.upstream import Failure
+
+_FORM = ("invitation", "name", "challenge", "solution")
+_MOST_BOTS = 5
+_SECRET = {"cache-control": "private, no-store"}
+
+
+async def invite_page(website: Website, request: Request) -> Response:
+    """Return the form. The link of an invitation has the secret after `#`, which browsers send to no server."""
+    return await _form(website, request, dict.fromkeys(_FORM, ""))
+
+
+async def _form(website: Website, request: Request, values: dict[str, str], failure: Failure | None = None) -> Response:
+    upstream = website.upstream
+    offer = await upstream.ask(upstream.registration.GetRegistration, registration_pb2.GetRegistrationRequest())
+    # A challenge is for one visitor only.
+    return await website.views.page(request, "invite.html.jinja", failure, _SECRET, offer=offer, values=values)
+
+
+async def register(website: Website, request: Request) -> Response:
+    """Register the visitor, sign them in, and show their token once."""
+    form = await read_form(request)
+    values = {name: form.get(name, "").strip() for name in _FORM}
+    upstream = website.upstream
+    register = registration_pb2.RegisterRequest(
+        name=values["name"],
+        # Visitors without scripts paste the complete link.
+        invitation=values["invitation"].rpartition("#")[2],
+        proof=registration_pb2.ProofOfWork(challenge=values["challenge"], solution=values["solution"]),
+    )
+    try:
+        answer = await upstream.ask(upstream.registration.Register, register)
+    except Failure as failure:
+        return await _form(website, request, values, in_form(failure, _FORM))
+    status = await upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest())
+    page = await website.views.page(
+        request,
+        "registered.html.jinja",
+        None,
+        _SECRET,
+        owner=answer["token"]["owner"],
+        scopes=answer["token"]["scopes"],
+        secret=answer["secret"],
+        tournament=answer["tournament"],
+        accepts=status["accepts"],
+        server=_server_option(website.views.base(request), status["address"]),
+    )
+    return signed_in(page, answer["secret"], secure=website.secure)
+
+
+def _server_option(base: str, address: str) -> str:
+    """Return the option with which commands of the visitor reach the server; empty if they need none.
+
+    A server that listens on this machine only, or everywhere, is named by the host of the website.
+    """
+    host = urlsplit(base).hostname or ""
+    port = address.rpartition(":")[2]
+    is_local = is_loopback(host_of(address)) or not host_of(address).strip("[]0.:")
+    reachable = f"{host}:{port}" if is_local and not is_loopback(host) else address
+    return "" if reachable == DEFAULT_SERVER else f"--server {reachable}"
+
+
+async def first_game_page(website: Website, request: Request, person: Person) -> Response:
+    """Show the state of the user's first bot, and lead to its game as soon as one runs."""
+    upstream = website.upstream
+    bots = [bot for bot in await website.bots_of(person) if not bot["retire_time"]][:_MOST_BOTS]
+    game = ""
+    for bot in bots:
+        answer = await upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=bot["name"]))
+        if answer["running_game"]:
+            return RedirectResponse(f"/{answer['running_game']}", 303)
+        if not game:
+            list_games = games_pb2.ListGamesRequest(parent=bot["name"], page_size=1)
+            games: list[Document] = (await upstream.ask(upstream.games.ListGames, list_games))["games"]
+            game = str(games[0]["name"]) if games else ""
+    values: dict[str, Any] = {"person": person, "bots": bots, "game": game}
+    return await website.views.page(request, "first_game.html.jinja", **values)
