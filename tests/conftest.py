@@ -59,6 +59,7 @@ def pytest_configure() -> None:
 
     A shell that runs the tests in the background ignores SIGINT, and `nohup` ignores SIGHUP; processes inherit both.
     """
+    gc.disable()  # until all tests are collected: the collector would look at all of them again and again
     # As on the command line, log lines go to standard error, so that they do not mix with the output of commands.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     # Only tests run several event loops in one process. gRPC wakes all of them, and all but one log an empty read.
@@ -84,6 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Exclude the collected tests, which stay until the end, from cycle collection."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

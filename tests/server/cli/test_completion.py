@@ -10,17 +10,29 @@ from typing import Any
 import pytest
 
 from noughts_referee.rules import OWN_NAMES
+from tests.support.command_line import invoke
 from tests.support.processes import PROGRAM
+
+
+def variables(line: str, server: str) -> dict[str, str]:
+    """Return the environment variables in which bash asks for the last word of the line."""
+    words = line.split(" ")
+    completion_variables = {"_NOUGHTS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    return {**completion_variables, **({"NOUGHTS_SERVER": server} if server else {})}
 
 
 def completions(line: str, server: str = "") -> list[str]:
     """Return the words that bash offers for the last word of the line, of which the line has the typed part."""
-    words = line.split(" ")
-    completion_variables = {"_NOUGHTS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    env = {**os.environ, **completion_variables, **({"NOUGHTS_SERVER": server} if server else {})}
-    process = subprocess.run(PROGRAM, env=env, capture_output=True, text=True, check=False)
-    assert process.stderr == ""
-    return process.stdout.split()
+    result = invoke([], env=variables(line, server))
+    assert result.stderr == ""
+    return result.stdout.split()
+
+
+def test_a_shell_gets_words_and_nothing_else_from_the_program() -> None:
+    for line, words in (("noughts play --variant conn", ["connect4"]), ("noughts bot show ", [])):
+        env = {**os.environ, **variables(line, "127.0.0.1:1")}
+        process = subprocess.run(PROGRAM, env=env, capture_output=True, text=True, check=False)
+        assert (process.stdout.split(), process.stderr, process.returncode) == (words, "", 0)
 
 
 def test_variants_are_offered_for_every_option_variant() -> None:

@@ -54,6 +54,7 @@ def test_every_position_of_a_small_board_has_its_value(name: str) -> None:
 def test_a_value_on_a_larger_board_is_right_or_unknown(name: str, free: int, effort: int) -> None:
     variant = parse_variant(name)
     analyst, rng, proven = Analyst(variant, effort=0, nodes=400), random.Random(7), 0
+    solver = Solver(variant, Effort(None))  # once, because its memory is large
     for _ in range(60):
         position = Position(variant)
         while position.outcome() is None and position.ply < variant.cells - free:
@@ -63,7 +64,7 @@ def test_a_value_on_a_larger_board_is_right_or_unknown(name: str, free: int, eff
             continue
         value = analyst.proven_value(position, effort)
         proven += value is not None
-        assert value in (None, Solver(variant, Effort(None)).result(position))
+        assert value in (None, solver.result(position))
     assert proven or name == "connect4"  # without effort, no solver knows columns
 
 
