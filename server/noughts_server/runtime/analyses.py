@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -21,7 +21,16 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.judging_process import JudgingError, TookTooLongError, TooMuchWorkError, ask_process
 from noughts_server.store.engine.database import Store
-from noughts_server.store.games.analyses import GameToAnalyse, has_analysis, store_analysis, store_failure
+from noughts_server.store.games.analyses import (
+    GameToAnalyse,
+    count_analyses,
+    drop_orphans,
+    forget_analysis,
+    has_analysis,
+    next_analysed,
+    store_analysis,
+    store_failure,
+)
 from noughts_server.tables.game_analysis import read_analysis
 
 logger = structlog.get_logger("noughts.analyses")
@@ -184,24 +193,60 @@ class Analyses:
         # The caller can have read the database before an analysis was stored, and asked for another one after that.
         if await self._store.read(partial(has_analysis, game=game)):
             return
-        failure = JudgingError("the process failed")
-        for _ in range(_ATTEMPTS):
-            try:
-                document = await ask_process(COMMAND, question(game), self._longest_seconds)
-                read_analysis(document)
-            except (TookTooLongError, TooMuchWorkError) as error:
-                failure = error
-                break
-            except JudgingError as error:
-                failure = error
-            except (KeyError, TypeError, ValueError) as error:
-                failure = JudgingError("the process printed no analysis", repr(error))
-            else:
-                await self._store.write_patiently(partial(store_analysis, game=game, document=document))
-                return
-        logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
-        if not isinstance(failure, TookTooLongError):
-            await self._store.write_patiently(partial(store_failure, game=game, reason=failure.reason))
+        try:
+            document = await _computed(game, self._longest_seconds)
+        except JudgingError as failure:
+            logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
+            if not isinstance(failure, TookTooLongError):
+                await self._store.write_patiently(partial(store_failure, game=game, reason=failure.reason))
+        else:
+            await self._store.write_patiently(partial(store_analysis, game=game, document=document))
+
+
+async def rebuild(store: Store, show: Callable[[int, int], object]) -> int:
+    """Analyse all games again that have a stored analysis, and return how many now have one.
+
+    An analysis that takes too long is dropped, so that the next request tries again.
+
+    Args:
+        show: called with the number of games so far and the number of all games.
+    """
+    await store.write(drop_orphans)
+    total = await store.read(count_analyses)
+    done = analysed = 0
+    after = (0, 0)
+    while (game := await store.read(partial(next_analysed, after=after))) is not None:
+        try:
+            document = await _computed(game, LONGEST_SECONDS)
+        except TookTooLongError:
+            await store.write(partial(forget_analysis, game=game))
+        except JudgingError as failure:
+            await store.write(partial(store_failure, game=game, reason=failure.reason))
+        else:
+            await store.write(partial(store_analysis, game=game, document=document))
+            analysed += 1
+        after = _key(game)
+        done += 1
+        show(done, total)
+    return analysed
+
+
+async def _computed(game: GameToAnalyse, seconds: float) -> Any:
+    """Return the document of the analysis of a game. Raises JudgingError."""
+    failure = JudgingError("the process failed")
+    for _ in range(_ATTEMPTS):
+        try:
+            document = await ask_process(COMMAND, question(game), seconds)
+            read_analysis(document)
+        except (TookTooLongError, TooMuchWorkError):
+            raise
+        except JudgingError as error:
+            failure = error
+        except (KeyError, TypeError, ValueError) as error:
+            failure = JudgingError("the process printed no analysis", repr(error))
+        else:
+            return document
+    raise failure
 
 
 def _key(game: GameToAnalyse) -> tuple[int, int]:

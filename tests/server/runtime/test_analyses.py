@@ -1,13 +1,15 @@
 """Analyses equal enumeration, are computed once, in turns and within limits, and a failed one is not tried for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import grpc
+import grpc.aio
 import pytest
 from structlog.testing import capture_logs
 
@@ -19,7 +21,7 @@ from noughts_server.competition.formats import LADDER
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.runtime import analyses as analyses_module
-from noughts_server.runtime.analyses import Analyses, AnalysisQueue, AnalysisRequest
+from noughts_server.runtime.analyses import Analyses, AnalysisQueue, AnalysisRequest, rebuild
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.judging_process import ask_process
@@ -28,7 +30,7 @@ from noughts_server.store.games import analyses as analyses_store
 from noughts_server.store.games.analyses import GameToAnalyse, RequestedAnalysis, requested_analysis, store_failure
 from noughts_server.tables.game_analysis import GameAnalysis, analysed, mark_of, read_analysis
 from tests.support.arena import Arena, open_arena
-from tests.support.client import client_of
+from tests.support.client import client_of, refusal_of
 from tests.support.databases import POSTGRESQL, databases_of
 from tests.support.loopback import wait_until
 from tests.support.patience import PATIENCE
@@ -337,3 +339,45 @@ async def test_game_that_is_analysed_already_is_not_analysed_again(tmp_path: Pat
             analyses.request("ada", game)  # by a caller who read the database before the analysis was stored
             await analysis_of(arena, analyses, 2)
         assert "it is a test" in (await requested(arena, 1)).refusal
+
+
+async def test_rebuild_replaces_failures_and_drops_analyses_without_a_game(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        moves = await store_random_games(arena, "tictactoe", 4)
+        for ordinal in (2, 4):
+            game = (await requested(arena, ordinal)).game
+            assert game is not None
+            await arena.store.write(partial(store_failure, game=game, reason="it is a test"))
+        arena.execute("INSERT INTO analyses (tournament_id, ordinal, document) VALUES (1, 9, '{}')")
+        steps: list[tuple[int, int]] = []
+        assert await rebuild(arena.store, lambda done, total: steps.append((done, total))) == 2
+        assert steps == [(1, 2), (2, 2)]
+        assert arena.rows("SELECT ordinal FROM analyses ORDER BY 1") == [(2,), (4,)]
+        document = (await requested(arena, 4)).document
+        assert document is not None
+        check(read_analysis(document), parse_variant("tictactoe"), moves[3])
+
+
+async def test_too_many_waiting_games_are_refused_over_grpc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyses_module, "COMMAND", python("-c", "import time; time.sleep(600)"))
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await store_random_games(arena, "tictactoe", 4)
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(analyses=1)) as client:
+
+        def call(ordinal: int) -> Awaitable[pb.GetAnalysisResponse]:
+            return client.games.GetAnalysis(pb.GetAnalysisRequest(name=f"tournaments/cup/games/{ordinal}"))
+
+        async def is_pending(ordinal: int) -> bool:
+            try:
+                return (await call(ordinal)).state == pb.ANALYSIS_STATE_PENDING
+            except grpc.aio.AioRpcError:
+                return False
+
+        assert await is_pending(1)
+        while not await is_pending(2):
+            pass  # the first game is not being analysed yet
+        refusal = await refusal_of(call(3))
+        assert refusal.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "games that wait for their analysis" in refusal.status.message
+        assert await is_pending(1)
+        assert await is_pending(2)

@@ -16,6 +16,7 @@ from noughts_server.statistics.match_games import MatchStatistics
 from noughts_server.statistics.sprt import Decision
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.analyses import GameToAnalyse, store_failure
 from noughts_server.store.games.results import commit_games
 from noughts_server.store.pairing.matches import read_statistics
 from noughts_server.store.ratings.rater import FoldingState
@@ -193,3 +194,18 @@ async def test_bad_settings_of_a_match_are_refused(arena: Arena, settings: dict[
 async def test_other_formats_have_no_test(arena: Arena) -> None:
     with pytest.raises(InvalidArgument, match="a round-robin tournament has no test"):
         await arena.tournament(sprt="elo0=0,elo1=5")
+
+
+async def test_games_after_the_decision_lose_their_analyses(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.db") as arena:
+        games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS, live_analysis=True))
+        await arena.commit(games[2:])  # they wait for the first pair
+        for ordinal in (3, 4, 799, 800):
+            game = GameToAnalyse(1, ordinal, "tictactoe", (), 0, counts=True)
+            await arena.store.write(partial(store_failure, game=game, reason="it is a test"))
+        await arena.commit(games[:2])
+        assert 4 < (await get_cup(arena)).games_total < 799
+        assert arena.rows("SELECT ordinal FROM analyses ORDER BY 1") == [(3,), (4,)]
+        # An analysis that ends after its game was dropped is not stored.
+        await arena.store.write(partial(store_failure, game=game, reason="it is a test"))
+        assert arena.rows("SELECT count(*) FROM analyses") == [(2,)]

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, select, tuple_
 
 from noughts_referee.rules import Result
-from noughts_server.store.engine.schema import TournamentState, analyses
+from noughts_server.store.engine.schema import TournamentState, analyses, games, tournaments
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.tournaments.tournaments import get_tournament
 
@@ -90,8 +90,11 @@ def has_analysis(connection: Connection, game: GameToAnalyse) -> bool:
 
 
 def store_analysis(connection: Connection, game: GameToAnalyse, document: Mapping[str, Any]) -> None:
-    """Store the analysis of a game. Writes."""
-    connection.execute(delete(analyses).where(*_is_game(game.tournament_id, game.ordinal)))
+    """Store the analysis of a game, unless the game was dropped meanwhile. Writes."""
+    forget_analysis(connection, game)
+    this = games.c.tournament_id == game.tournament_id, games.c.ordinal == game.ordinal
+    if connection.execute(select(games.c.ordinal).where(*this)).scalar() is None:
+        return
     with_version = {_VERSION: VERSION, **document}
     values = {"tournament_id": game.tournament_id, "ordinal": game.ordinal, "document": with_version}
     connection.execute(analyses.insert(), values)
@@ -100,3 +103,37 @@ def store_analysis(connection: Connection, game: GameToAnalyse, document: Mappin
 def store_failure(connection: Connection, game: GameToAnalyse, reason: str) -> None:
     """Store why a game cannot be analysed, so that this version does not try it again. Writes."""
     store_analysis(connection, game, {_FAILURE: reason})
+
+
+def drop_later_analyses(connection: Connection, tournament_id: int, last: int) -> None:
+    """Delete the analyses of a tournament's games after this one, which were dropped. Writes."""
+    connection.execute(delete(analyses).where(analyses.c.tournament_id == tournament_id, analyses.c.ordinal > last))
+
+
+def drop_orphans(connection: Connection) -> None:
+    """Delete the analyses of games that are not stored. Writes."""
+    same = and_(games.c.tournament_id == analyses.c.tournament_id, games.c.ordinal == analyses.c.ordinal)
+    connection.execute(delete(analyses).where(~exists().where(same)))
+
+
+def count_analyses(connection: Connection) -> int:
+    """Return the number of stored analyses, with those that failed."""
+    return int(connection.execute(select(func.count()).select_from(analyses)).scalar_one())
+
+
+def next_analysed(connection: Connection, after: tuple[int, int]) -> GameToAnalyse | None:
+    """Return the first game after this tournament and number that has a stored analysis; None after the last one."""
+    key = tuple_(analyses.c.tournament_id, analyses.c.ordinal)
+    rows = connection.execute(
+        select(analyses.c.tournament_id, analyses.c.ordinal, tournaments.c.slug)
+        .join(tournaments, tournaments.c.id == analyses.c.tournament_id)
+        .where(key > after)
+        .order_by(analyses.c.tournament_id, analyses.c.ordinal)
+        .limit(1)
+    ).all()
+    return _game_to_analyse(get_game(connection, rows[0].slug, rows[0].ordinal, comments=False)) if rows else None
+
+
+def forget_analysis(connection: Connection, game: GameToAnalyse) -> None:
+    """Delete the analysis of a game, so that the next request has the game analysed. Writes."""
+    connection.execute(delete(analyses).where(*_is_game(game.tournament_id, game.ordinal)))

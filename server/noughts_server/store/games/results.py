@@ -25,6 +25,7 @@ from noughts_server.store.engine.schema import (
     units,
 )
 from noughts_server.store.engine.schema import games as games_table
+from noughts_server.store.games.analyses import drop_later_analyses
 from noughts_server.store.games.endings import report_end
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
@@ -273,6 +274,7 @@ def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last:
     if later:
         of_tournament = games_table.c.tournament_id == row.id
         connection.execute(delete(games_table).where(of_tournament, games_table.c.ordinal > last))
+        drop_later_analyses(connection, row.id, last)
         _count_scores(connection, row, progress, [progress.beyond.pop(ordinal) for ordinal in later], -1)
     forget_all(connection, row.id)
     progress.games_done -= len(later)

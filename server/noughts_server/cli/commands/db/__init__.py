@@ -1,6 +1,6 @@
 """The commands of `noughts db`, in the order of its help."""
 
-from noughts_server.cli.commands.db import explorer, puzzles
+from noughts_server.cli.commands.db import analyses, explorer, puzzles
 from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
@@ -37,6 +37,7 @@ $ noughts db check --db games.db
             ),
             "explorer": explorer.GROUP,
             "puzzles": puzzles.GROUP,
+            "analyses": analyses.GROUP,
         },
     },
 )
