@@ -27,8 +27,8 @@ _NO_STONE = "-"
 _SEPARATOR = "|"
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _LONGEST_EXCERPT = 60
-_RESTORE = (
-    "take a copy from before; to play what is left or what you have edited as `table:file=...`,"
+_HOW_TO_RESTORE = (
+    "restore an earlier copy; to play this table as it is with `table:file=...`,"
     " remove the lines `games` and `checksum`"
 )
 
@@ -43,7 +43,7 @@ Key = tuple[int, int]
 
 @dataclass(slots=True)
 class Row:
-    """The entry of one position: lists by cell, 0 where no stone can be placed."""
+    """The entry of one position: lists by cell, with 0 for cells where no stone can be placed."""
 
     ratings: list[int]
     visits: list[int] = field(default_factory=list)
@@ -175,7 +175,7 @@ class _Reader:
             table.rows[key] = row
         table = table or self._begin(header)
         if table.games is not None and not self._has_checksum:
-            raise self._error("the end of the file", f"`{_CHECKSUM}...` as its last line", _RESTORE)
+            raise self._error("the end of the file", f"`{_CHECKSUM}...` as its last line", _HOW_TO_RESTORE)
         return table
 
     def _lines(self, content: bytes) -> Iterator[str]:
@@ -190,10 +190,12 @@ class _Reader:
             if self._number == 1 and line != _FIRST_LINE:
                 raise self._error(_excerpt(line), f"`{_FIRST_LINE}`", "a table begins with that line")
             if self._has_checksum and line:
-                raise self._error(_excerpt(line), "nothing after the checksum", _RESTORE)
+                raise self._error(_excerpt(line), "nothing after the checksum", _HOW_TO_RESTORE)
             if line.startswith(_CHECKSUM.split()[0]):
                 if line != _checksum_line(content[:offset]):
-                    raise self._error("a checksum that does not match the lines above it", "one that matches", _RESTORE)
+                    raise self._error(
+                        "a checksum that does not match the lines above it", "one that matches", _HOW_TO_RESTORE
+                    )
                 self._has_checksum = True
             elif line and not line.startswith("#") and self._number > 1:
                 yield line

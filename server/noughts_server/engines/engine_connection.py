@@ -32,7 +32,7 @@ _PREPARATION_SECONDS = 0.05
 
 
 def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
-    """Return the terms that an engine gets before such a game; None for games that the protocol does not have."""
+    """Return the terms for an engine before such a game; None if the protocol does not have the game."""
     rule = rule_of(variant)
     if rule is None:
         return None
@@ -64,6 +64,7 @@ class EngineConnection:
         self._terms: Terms | None = None
         """The terms of games under these conditions."""
         self._is_asked = False
+        """Whether the engine has an open question."""
         self._chosen_cell: int | None = None
         """The stone that the engine has placed together with its choice for the opening."""
         self._timer: asyncio.TimerHandle | None = None
@@ -101,7 +102,7 @@ class EngineConnection:
     # Called by the referee.
 
     def wake(self) -> None:
-        """Handle news for the player; see `PlayerConnection`."""
+        """Handle the messages in the player's outbox; see `PlayerConnection`."""
         outbox = self.player.outbox
         is_turn = bool(outbox.turn_game)
         chooses = bool(outbox.openings)
@@ -131,7 +132,7 @@ class EngineConnection:
             self._set_timer(self._limit_us(game) / 1e6)
 
     def _change_game(self, outbox: Outbox) -> None:
-        """End the running game and begin the next one, if the outbox has such news."""
+        """End the running game and begin the next one, if the outbox has an end or a start."""
         if outbox.ends:
             if self.cores is not None and (game := self._game) is not None:
                 if self.seat.pid is not None:

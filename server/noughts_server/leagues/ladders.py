@@ -1,4 +1,4 @@
-"""The ladders of `noughts live`: reference bots that play without end, slowly enough to be watched."""
+"""The ladders of `noughts live`: reference bots that play without end, slowly enough for spectators."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -25,7 +25,7 @@ from noughts_server.store.people.bots import get_bot
 from noughts_server.store.people.tokens import LIVE_OWNER, create_token
 
 _BOARDS = 2
-"""Games of a ladder at a time."""
+"""Concurrent games of a ladder, so that a page can show all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,8 @@ async def _log_in(
     group: asyncio.TaskGroup, address: str, token: str, pace: float, names: Mapping[str, str]
 ) -> list[asyncio.Task[None]]:
     """Start the bots. Return their tasks when all of them are online."""
-    tasks, waits = [], []
+    tasks = []
+    waits = []
     for text, name in names.items():
         spec = parse_spec(text)
         online = asyncio.Event()

@@ -47,7 +47,7 @@ _ATTEMPTS = 3
 
 
 class WrittenGames:
-    """Passes the games of one tournament on, each once and in slot order. Used from the threads that read the store."""
+    """Writes the games of one tournament, each once and in slot order. The threads that read the store use it."""
 
     def __init__(self, write: Callable[[Iterator[ExportedGame]], None]) -> None:
         self._write = write
@@ -57,7 +57,7 @@ class WrittenGames:
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:
-        """Write the new games up to the first slot without a game, but not the last of them, which can be the end."""
+        """Write the new games before the first gap, except the last one, which can be the tournament's last game."""
         with self._lock:
             if not self._complete and tournament.folded - 1 > self._through:
                 written = self._through
@@ -65,7 +65,7 @@ class WrittenGames:
                 self._write(export(connection, tournament.id, after=written, through=self._through))
 
     def add_rest(self, connection: Connection, tournament: Tournament) -> None:
-        """Write all remaining games; none follow."""
+        """Write all remaining games. No game can follow."""
         with self._lock:
             self._complete = True
             self._write(export_file(connection, tournament, after=self._through))
@@ -73,7 +73,7 @@ class WrittenGames:
 
 @dataclass(eq=False)
 class RunAtServer:
-    """A local run on its started server."""
+    """A local run, after its server has started."""
 
     plan: LocalPlan
     specs: Mapping[str, BotSpec]
@@ -86,7 +86,7 @@ class RunAtServer:
     retry: StartRetry
     on_game: Callable[[PlayedGame, MatchGames], None] = lambda game, match: None
     write: Callable[[Iterator[ExportedGame]], None] = lambda games: None
-    """Gets the stored games, see `WrittenGames`."""
+    """Called with the stored games, see `WrittenGames`."""
 
     def __post_init__(self, launcher: Launcher, transcripts: Transcripts) -> None:
         self._written = WrittenGames(self.write)
@@ -103,7 +103,7 @@ class RunAtServer:
         """Play the tournament with its bots to its end or to the stop. Raise LocalError."""
         await self._tournament.create()
         if self.plan.resumes:
-            await self.server.store.read(self._recall)
+            await self.server.store.read(self._count_earlier_games)
         for label, margin_us in self.plan.margins_us.items():
             version = self._tournament.bots[label].id
             self.server.referee.player(version).margin_us = margin_us
@@ -112,13 +112,13 @@ class RunAtServer:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = []
             for label, spec in self.specs.items():
-                play_bot = self.children.play if spec.child_kind else self._keep_alive
+                play_bot = self.children.play if spec.child_kind else self._play_with_restarts
                 processes.append(tasks.create_task(play_bot(label, spec), name=label))
             try:
-                if await self._unless(self.stop.finishing, self._all_online()):
+                if await self._ends_before(self.stop.finishing, self._all_online()):
                     games = self._tournament.play(self._report, self._written.add)
-                    if not await self._unless(self.stop.finishing, games):
-                        await self._unless(self.stop.aborting, self.server.drain())
+                    if not await self._ends_before(self.stop.finishing, games):
+                        await self._ends_before(self.stop.aborting, self.server.drain())
                         self.server.abandon()
                     await self.server.recorder.flush()
             finally:
@@ -154,7 +154,7 @@ class RunAtServer:
                 has_games,
             )
 
-        tournament, crosstable, ends, tally, has_games = await store.read(read)
+        tournament, crosstable, games_by_termination, tally, has_games = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
         finished = tournament.state is TournamentState.FINISHED
@@ -166,7 +166,7 @@ class RunAtServer:
             standings=table,
             pairs=tuple(crosstable.cells),
             matches=(*crosstable.matches, *crosstable.pairings),
-            terminations=ends,
+            terminations=games_by_termination,
             faults=self.children.faults.all_faults,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
@@ -185,7 +185,7 @@ class RunAtServer:
                 self._fatal = labelled_game
                 self.stop.finish()
 
-    def _recall(self, connection: Any) -> None:
+    def _count_earlier_games(self, connection: Any) -> None:
         """Count the games that were played before this run."""
         self._count(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
 
@@ -202,7 +202,7 @@ class RunAtServer:
 
     # The bots' processes.
 
-    async def _keep_alive(self, label: str, spec: BotSpec) -> None:
+    async def _play_with_restarts(self, label: str, spec: BotSpec) -> None:
         """Run the bot's process, up to `_ATTEMPTS` times. If it crashes, it loses its running games.
 
         Raise LocalError after the last attempt.
@@ -254,7 +254,7 @@ class RunAtServer:
             )
         )
 
-    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    async def _ends_before(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
         """Run the work until the event, then cancel it. Return whether it ended before the event."""
         async with asyncio.TaskGroup() as tasks:
             work_task = tasks.create_task(work)

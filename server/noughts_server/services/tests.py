@@ -53,29 +53,34 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
         caller = current_caller()
-        requested = request.test
-        parts = self.tournaments
-        require_scope(caller, play_as(bot_version_id("test.new_version", requested.new_version)[0]))
-        variant = requested.tournament.variant or await parts.store.read(partial(self._common_variant, test=requested))
-        match = await check_in_turn(parts.limiter, caller.owner_id, partial(_match, requested, variant))
-        now = parts.store.now_ms()
+        test_request = request.test
+        service = self.tournaments
+        new_bot, _ = bot_version_id("test.new_version", test_request.new_version)
+        require_scope(caller, play_as(new_bot))
+        variant = test_request.tournament.variant or await service.store.read(
+            partial(self._common_variant, test=test_request)
+        )
+        match = await check_in_turn(service.limiter, caller.owner_id, partial(_match, test_request, variant))
+        now = service.store.now_ms()
 
         def create(connection: Connection) -> str:
-            new, base = _versions(connection, requested)
+            new, base = _versions(connection, test_request)
             tournament = with_priority_of(caller, check_tournament(match, now))
-            _check_versions(parts.sessions, caller, new, base)
+            _check_versions(service.sessions, caller, new, base)
             if base.owner_id != new.owner_id:
-                check_guest_clocks(tournament.settings, parts.limiter.limits)
+                check_guest_clocks(tournament.settings, service.limiter.limits)
             for field, version in (("test.new_version", new), ("test.base_version", base)):
-                parts.sessions.check_plays(connection, version.id, field, tournament.settings.variant)
+                service.sessions.check_plays(connection, version.id, field, tournament.settings.variant)
             title = tournament.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
-            slug = tournament.slug if requested.name else ""
+            slug = tournament.slug if test_request.name else ""
             settings = replace(tournament.settings, title=title)
             test = NewTest(replace(tournament, slug=slug, settings=settings), new, base)
-            return create_test(connection, test, owner_id=caller.owner_id, now_ms=now, limits=parts.limiter.limits).slug
+            return create_test(
+                connection, test, owner_id=caller.owner_id, now_ms=now, limits=service.limiter.limits
+            ).slug
 
         creation = Creation(caller, request, match.settings, create)
-        created = await creation.by(parts.director, parts.limiter, now_ms=now)
+        created = await creation.by(service.director, service.limiter, now_ms=now)
         return pb.CreateTestResponse(test=await self._test_with_standings(created.slug))
 
     @open_to(Access.ANYONE)

@@ -48,7 +48,7 @@ _COLUMNS = (
 )
 
 _Facts = dict[str, Any]
-"""The facts about a tournament that no game has."""
+"""The facts about a tournament as a whole."""
 
 
 class FileFormat(Protocol):
@@ -86,9 +86,8 @@ class CsvFile:
     has_facts = False
 
     def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
-        rows = [
-            document(game) | {"round": game.round or ""} for game in games
-        ]  # 0 means that the format has no rounds, because rounds count from 1
+        # A round of 0 means that the format has no rounds, because rounds count from 1.
+        rows = [document(game) | {"round": game.round or ""} for game in games]
         return csv_text(rows, _COLUMNS, head=not before)
 
 

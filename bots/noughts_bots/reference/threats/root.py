@@ -30,7 +30,7 @@ class PositionSearch:
         self._possible: set[int] = set()
         """Moves of which no search has shown that they lose."""
         lowest_free = (self._free & -self._free).bit_length() - 1
-        # There is a legal answer in any case.
+        # The lowest free cell is the answer if nothing else is found.
         self.evaluation = Evaluation((lowest_free,))
 
     def think(self, effort: Effort) -> None:
@@ -42,7 +42,7 @@ class PositionSearch:
                 self._deepen(search, moves, effort)
         except EffortSpent:
             if self._possible:
-                self._doubt_loss()
+                self._weaken_certain_losses()
 
     def _moves(self, search: Search) -> list[int]:
         """Return the moves to search, the most promising first. If no search is needed, set `evaluation`.
@@ -56,7 +56,9 @@ class PositionSearch:
         if danger := board.winning_cells(other, own) & self._free:
             # If there are two such cells, only one can be blocked, but the opponent can overlook the other one.
             block = next(members(danger))
-            value = 2 - WON if danger.bit_count() > 1 else -static_value(other, board.placed(own, block))
+            value = -static_value(other, board.placed(own, block))
+            if danger.bit_count() > 1:
+                value = 2 - WON
             self._decide((block,), value)
             return []
         if not own.cells | other.cells:
@@ -136,7 +138,7 @@ class PositionSearch:
             moves.remove(first)
             moves.insert(0, first)
 
-    def _doubt_loss(self) -> None:
-        """Let no score say that the game is certainly lost, because a move that was not searched may save it."""
+    def _weaken_certain_losses(self) -> None:
+        """Raise the scores of certain losses, because a move that was not searched can perhaps avoid the loss."""
         scores = {cell: max(score, -CERTAIN) for cell, score in self.evaluation.scores.items()}
         self.evaluation = Evaluation(self.evaluation.candidates, scores=scores)

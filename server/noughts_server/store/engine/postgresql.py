@@ -40,21 +40,21 @@ _CONNECT_SECONDS = 5
 """Time limit of a new connection."""
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
-_RESTING_SECONDS, _LONGEST_RESTING_SECONDS = 3, 24
+_IDLE_SECONDS, _LONGEST_IDLE_SECONDS = 3, 24
 """Limits of the idle time between two statements of a writing transaction, well below the silence limit of a node.
 
 No other node can write during this time. On a busy machine, a transaction can need longer. If PostgreSQL ends a
 transaction for this reason, the limit of the next one doubles, up to the larger number. Each commit halves it.
 Therefore a retry succeeds eventually.
 """
-_RESTED = "25P03"
+_IDLE_TOO_LONG = "25P03"
 """The SQLSTATE of a transaction that was idle for too long."""
 
 _NO_ANSWER = "the server gave no answer before this process had to end"
 
 _CHECK_LOG = "Check the log of PostgreSQL."
 _KINDS: dict[str, Callable[[str], NoughtsError]] = {
-    "08": DatabaseUnreachable,  # connection
+    "08": DatabaseUnreachable,  # the connection failed
     "53100": partial(DatabaseFull, remedy="Free some space on the disk of the PostgreSQL server."),
     "53200": partial(DatabaseBusy, problem="its server has no memory left", remedy=_CHECK_LOG),
     "53300": partial(
@@ -69,7 +69,7 @@ _KINDS: dict[str, Callable[[str], NoughtsError]] = {
     ),
     "3F000": DatabaseForbidden,  # no schema in which it can create tables
     "42501": DatabaseForbidden,  # permission denied
-    _RESTED: DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
+    _IDLE_TOO_LONG: DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
     "55P03": partial(
         DatabaseBusy,
         problem="another session has locked it",
@@ -81,7 +81,7 @@ _KINDS: dict[str, Callable[[str], NoughtsError]] = {
         remedy="Check the load of the PostgreSQL server, and its statement_timeout.",
     ),
     "57P": DatabaseUnreachable,  # PostgreSQL starts or stops
-    "58": DatabaseUnreachable,  # its operating system
+    "58": DatabaseUnreachable,  # an error of its operating system
     "XX001": DatabaseDamaged,
     "XX002": DatabaseDamaged,
 }
@@ -93,7 +93,7 @@ def parse_url(url: str) -> URL:
     expected = f"e.g. `{_DRIVER}://USER@HOST/DATABASE`"
     try:
         parsed = make_url(url)
-    except (ArgumentError, ValueError):  # ValueError: the port
+    except (ArgumentError, ValueError):  # ValueError: an invalid port
         raise BadDatabaseUrl(shown_text(url), expected=expected) from None
     if parsed.drivername not in ("postgresql", "postgres", _DRIVER) or not parsed.database:
         raise BadDatabaseUrl(shown_address(parsed), expected=expected)
@@ -177,7 +177,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     event.listen(engine, "do_connect", open_connections.begin)
     event.listen(engine, "connect", open_connections.add)
     if writes:
-        limit = _RestingLimit()
+        limit = _IdleLimit()
         event.listen(engine, "begin", limit.begin)
         event.listen(engine, "commit", limit.committed)
         event.listen(engine, "handle_error", limit.failed)
@@ -223,25 +223,25 @@ class _Connections:
 _CONNECTIONS: "WeakKeyDictionary[Engine, _Connections]" = WeakKeyDictionary()
 
 
-class _RestingLimit:
-    """The limit of the time between two statements of a writer, see `_RESTING_SECONDS`."""
+class _IdleLimit:
+    """The limit of the time between two statements of a writer, see `_IDLE_SECONDS`."""
 
     def __init__(self) -> None:
-        self._seconds = _RESTING_SECONDS
+        self._seconds = _IDLE_SECONDS
 
     def begin(self, connection: Connection) -> None:
         """Set the limit in a session, and wait until no other transaction writes."""
-        if self._seconds > _RESTING_SECONDS:
+        if self._seconds > _IDLE_SECONDS:
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
 
     def committed(self, connection: Connection) -> None:
-        self._seconds = max(self._seconds // 2, _RESTING_SECONDS)
+        self._seconds = max(self._seconds // 2, _IDLE_SECONDS)
 
     def failed(self, context: ExceptionContext) -> None:
         error = context.original_exception
-        if isinstance(error, psycopg.Error) and error.sqlstate == _RESTED:
-            self._seconds = min(2 * self._seconds, _LONGEST_RESTING_SECONDS)
+        if isinstance(error, psycopg.Error) and error.sqlstate == _IDLE_TOO_LONG:
+            self._seconds = min(2 * self._seconds, _LONGEST_IDLE_SECONDS)
 
 
 def _settings(busy_seconds: float) -> dict[str, str | int]:
@@ -249,7 +249,7 @@ def _settings(busy_seconds: float) -> dict[str, str | int]:
     return {
         "lock_timeout": round(1000 * busy_seconds),
         "timezone": "UTC",
-        "idle_in_transaction_session_timeout": 1000 * _RESTING_SECONDS,
+        "idle_in_transaction_session_timeout": 1000 * _IDLE_SECONDS,
         "tcp_keepalives_idle": 2,
         "tcp_keepalives_interval": 1,
         "tcp_keepalives_count": 3,

@@ -42,6 +42,7 @@ _MOST_SLOTS_READ = 10_000
 # A page reads the tournaments in groups. Each group is larger than the previous one.
 _FEWEST_TOURNAMENTS, _MOST_TOURNAMENTS = 8, 256
 _END = 0
+"""An ordinal that no game has: the slot after the last one of a tournament."""
 _NO_LIMITS: Mapping[int | None, int] = {}
 
 
@@ -96,14 +97,19 @@ def list_bot_games(
 ) -> Page[StoredGame]:
     """Return the games of all versions of a bot: newest tournament first, in each the highest ordinal first.
 
-    `opponent` (a bot), `tournament` (a slug) and `game_filter` restrict them; by default all are returned. A page can
-    have fewer games than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad size
-    or page token.
+    `opponent` (a bot), `tournament` (a slug) and `game_filter` select games; by default, all games are returned. A page
+    can have fewer games than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad
+    size or page token.
     """
     limit = page_size(size)
-    method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{game_filter}' if game_filter != EVERY_GAME else ''}"
+    method = f"bots/{bot}/games?{opponent}&{tournament}"
+    if game_filter != EVERY_GAME:
+        method += f"&{game_filter}"
     after = read_page_token(method, page_token, [0, 0])
-    newest, below_ordinal = map(int, after) if after else (None, 0)
+    newest: int | None = None
+    below_ordinal = 0
+    if after:
+        newest, below_ordinal = int(after[0]), int(after[1])
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
     only = get_tournament(connection, tournament).id if tournament else None
