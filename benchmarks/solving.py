@@ -5,8 +5,7 @@ distance and all best moves. The times are processor times.
 Usage: python benchmarks/solving.py [--positions 1000]
 
 With --compare N it compares N positions of 9 to 41 stones with BitBully, an independent solver in C++, instead: value,
-distance and best moves. BitBully searches without a book. It needs `pip install bitbully`, which no extra
-installs.
+distance and best moves. BitBully searches without a book. It needs `pip install bitbully`, which no extra installs.
 Usage: python benchmarks/solving.py --compare 10000
 """
 

@@ -1,6 +1,9 @@
 """Wins by continuous fours by brute force: all fours, and all answers to each, by the rules of the variant only."""
 
-from noughts_referee.rules import Variant
+from functools import reduce
+from operator import or_
+
+from noughts_referee.rules import Variant, members
 
 
 class TooManyFoursError(Exception):
@@ -33,12 +36,19 @@ class BruteForce:
         """Return the first moves that win, with the moves that the attacker needs."""
         key = (own, other)
         if key not in self.known:
-            moves = {cell: self.moves_after(own | 1 << cell, other, side) for cell in self.legal(own, other, side)}
+            moves = {cell: self.moves_after(own, other, side, cell) for cell in self.legal(own, other, side)}
             self.known[key] = {cell: count for cell, count in moves.items() if count}
         return self.known[key]
 
-    def moves_after(self, own: int, other: int, side: int) -> int:
-        """Return the moves that the attacker needs after its last one; 0 if it does not win."""
+    def moves_after(self, own: int, other: int, side: int, attack: int) -> int:
+        """Return the moves that the attacker needs if it begins with this one; 0 if it does not win.
+
+        It could not win at once before, so its next stone wins only on a line with this one.
+        """
+        own |= 1 << attack
+        on_lines = set(members(reduce(or_, self.variant.lines_through[attack]) & ~(own | other)))
+        if not any(self.variant.completes(own | 1 << cell, cell, other) for cell in on_lines):
+            return 0
         threatened = self.completing(own, other, side)
         if not threatened or self.completing(other, own, 1 - side):
             return 0

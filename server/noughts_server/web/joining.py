@@ -4,41 +4,35 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from noughts_server.core.join_window import JoinWindow
 from noughts_server.web.documents import Document
 from noughts_server.web.words import when
 
 
-def is_before_joining(tournament: Document, now: datetime) -> bool:
-    """Return whether joining has not begun."""
-    begin = _time(tournament["join_from"])
-    return begin is not None and now < begin
-
-
-def is_after_joining(tournament: Document, now: datetime) -> bool:
-    """Return whether joining has ended."""
-    end = _time(tournament["join_until"])
-    return end is not None and now >= end
-
-
 def takes_first_entries(tournament: Document) -> bool:
     """Return whether the tournament is open, and bots can join now."""
-    now = datetime.now(UTC)
-    is_open = tournament["state"] == "open"
-    return is_open and not is_before_joining(tournament, now) and not is_after_joining(tournament, now)
+    return tournament["state"] == "open" and _window(tournament).is_open(_now_ms())
 
 
 def join_window(tournament: Document) -> Markup:
     """Return e.g. `joining begins ...` for an open tournament; empty if bots can join at any time before its start."""
-    now = datetime.now(UTC)
     if tournament["state"] != "open":
         return Markup("")
-    if is_before_joining(tournament, now):
-        return Markup("joining begins {}").format(when(tournament["join_from"]))
-    if tournament["join_until"]:
-        verb = "ended" if is_after_joining(tournament, now) else "ends"
-        return Markup("joining {} {}").format(verb, when(tournament["join_until"]))
-    return Markup("")
+    events = _window(tournament).events(_now_ms())
+    return Markup(", ").join(Markup("{} {}").format(event, when(_stamp(time_ms))) for event, time_ms in events)
 
 
-def _time(stamp: str | None) -> datetime | None:
-    return datetime.fromisoformat(stamp) if stamp else None
+def _window(tournament: Document) -> JoinWindow:
+    return JoinWindow(_milliseconds(tournament["join_from"]), _milliseconds(tournament["join_until"]))
+
+
+def _now_ms() -> float:
+    return datetime.now(UTC).timestamp() * 1000
+
+
+def _milliseconds(stamp: str | None) -> int | None:
+    return round(datetime.fromisoformat(stamp).timestamp() * 1000) if stamp else None
+
+
+def _stamp(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

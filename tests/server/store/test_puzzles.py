@@ -1,7 +1,7 @@
 """The search for puzzles finds those of brute force, in any order of the games, and lists each once up to symmetry."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from noughts_server.store.games.puzzles import (
     next_unsearched,
 )
 from tests.support.arena import Arena, open_arena
+from tests.support.enumeration import plies_to_win
 from tests.support.random_games import store_random_games
 from tests.support.wins_by_fours import BruteForce
 
@@ -45,27 +46,6 @@ def position_number(variant: Variant, puzzle: StoredPuzzle) -> int:
 
 async def puzzles_of(arena: Arena) -> list[StoredPuzzle]:
     return (await arena.store.read(partial(list_puzzles, size=1_000))).items
-
-
-@cache
-def plies_to_win(variant: Variant, own: int, other: int) -> int:
-    """Return the plies until the side to move wins, or minus the plies until it loses; 0 if it is a draw.
-
-    `own` and `other` are the stones of both sides, one bit for each cell.
-    """
-    values = []
-    for cell in range(variant.cells):
-        if not (own | other) >> cell & 1:
-            placed = own | 1 << cell
-            if any(line & placed == line for line in variant.lines):
-                return 1
-            value = 0 if placed | other == variant.full else -plies_to_win(variant, other, placed)
-            one_ply_further = (value > 0) - (value < 0)
-            values.append(value + one_ply_further)
-    wins = [value for value in values if value > 0]
-    if wins:
-        return min(wins)  # the fastest win
-    return 0 if 0 in values else min(values)  # the slowest loss
 
 
 def brute_force(variant: Variant, games: Sequence[Sequence[int]]) -> dict[int, int]:

@@ -24,6 +24,7 @@ def stamp(hours: int | None) -> str | None:
     [
         (None, None, True, ""),
         (1, None, False, "joining begins"),
+        (1, 2, False, "joining begins <time"),
         (-1, 1, True, "joining ends"),
         (None, -1, False, "joining ended"),
     ],

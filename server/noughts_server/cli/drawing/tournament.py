@@ -16,6 +16,7 @@ from noughts_server.cli.times import clock, from_now, iso, length, milliseconds,
 from noughts_server.client.client import Client
 from noughts_server.competition.formats import TournamentFormat, format_of
 from noughts_server.convert.times import time_control
+from noughts_server.core.join_window import JoinWindow
 from noughts_server.core.resource_names import short
 from noughts_server.records.server_games import about_tournament, bye_points, matches_of, own_times
 from noughts_server.statistics.rating_table import RatingTable
@@ -258,10 +259,8 @@ def _start_conditions(tournament: pb.Tournament) -> str:
     """Return the conditions for the start, in this machine's time zone."""
     entries = printing.count(len(tournament.standings), "entry", "entries")
     conditions = [f"{entries} of {tournament.entries_min} to {tournament.entries_max:,}"]
-    if (join_from := milliseconds(tournament.join_from)) is not None:
-        conditions.append(f"joining from {clock(join_from)}")
-    if (join_until := milliseconds(tournament.join_until)) is not None:
-        conditions.append(f"joining until {clock(join_until)}")
+    window = JoinWindow(milliseconds(tournament.join_from), milliseconds(tournament.join_until))
+    conditions += [f"{event} {clock(time_ms)}" for event, time_ms in window.events(now_ms())]
     if (start_at := milliseconds(tournament.start_at)) is not None:
         conditions.append(f"start at {clock(start_at)}")
     return ", ".join(conditions)
@@ -330,11 +329,8 @@ def state_wording(tournament: pb.Tournament) -> str:
     join_from = milliseconds(tournament.join_from)
     join_until = milliseconds(tournament.join_until)
     start_at = milliseconds(tournament.start_at)
-    parts = [state]
-    if join_from is not None and join_from > now:
-        parts.append(f"joining begins {from_now(join_from)}")
-    elif join_until is not None and join_until != start_at:
-        parts.append(f"joining {'ends' if join_until > now else 'ended'} {from_now(join_until)}")
+    window = JoinWindow(join_from, None if join_until == start_at else join_until)
+    parts = [state, *(f"{event} {from_now(time_ms)}" for event, time_ms in window.events(now))]
     if start_at is not None:
         parts.append(f"starts {from_now(start_at) if start_at > now else 'now'}")
     return ", ".join(parts)

@@ -6,6 +6,8 @@ Times are milliseconds since 1970 in UTC.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from noughts_server.core.join_window import JoinWindow
+
 FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
 
 LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
@@ -26,9 +28,10 @@ class Joining:
 
     def why_closed(self, now_ms: int) -> str:
         """Return why no bot can join, e.g. `closed for entries since 2026-03-01 12:00:00 UTC`; empty if bots can."""
-        if self.join_from is not None and now_ms < self.join_from:
+        window = JoinWindow(self.join_from, self.join_until)
+        if self.join_from is not None and not window.has_begun(now_ms):
             return f"closed for entries until {utc(self.join_from)}"
-        if self.join_until is not None and now_ms >= self.join_until:
+        if self.join_until is not None and window.has_ended(now_ms):
             return f"closed for entries since {utc(self.join_until)}"
         return ""
 
