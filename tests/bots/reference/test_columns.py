@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+import wasmtime
 
 from noughts_bots.reference import exact
 from noughts_bots.reference.columns.column_search import ColumnBoard, ColumnSearch
@@ -87,6 +88,18 @@ def test_every_first_move_of_connect4_has_its_known_value(search: Search) -> Non
         for mirror in {cell, 76 - cell}:
             verdict = book_solver.solution(Position.after(CONNECT4, [mirror]))
             assert (verdict.result, verdict.plies and verdict.plies + 1) == (result, end), mirror
+
+
+def test_the_book_takes_memory_only_if_a_game_can_still_reach_it() -> None:
+    search, rng, sizes = CompiledSearch(CONNECT4, Effort(None), installed_book()), random.Random(3), list[int]()
+    memory = search._memory
+    assert isinstance(memory, wasmtime.Memory)
+    for plies in (26, 12, 26):
+        position = random_position(CONNECT4, plies, rng)
+        search.reaches(1, position.own, position.opponent)
+        sizes.append(memory.data_len(search._store))
+    assert sizes[1] - sizes[0] > 10_000_000
+    assert sizes[2] == sizes[1]
 
 
 @pytest.mark.parametrize("search", [ColumnSearch, CompiledSearch])

@@ -10,7 +10,7 @@ from pathlib import Path
 import wasmtime
 
 from noughts_bots.reference.columns.column_search import ColumnBoard
-from noughts_bots.reference.columns.opening_book import RECORD, OpeningBook
+from noughts_bots.reference.columns.opening_book import BOOK_STONES, RECORD, OpeningBook
 from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Variant
 
@@ -40,8 +40,8 @@ class CompiledSearch:
         self._functions = {name: exports[name] for name in ("prepare", "reaches", "left", "use_book")}
         self._memory = exports["memory"]
         self._call("prepare", variant.columns, variant.rows)
-        if book is not None:
-            self._copy(book)
+        self._missing_book = book
+        """The book that the module gets with the first position from which a game can reach it."""
 
     @property
     def effort(self) -> Effort:
@@ -56,6 +56,9 @@ class CompiledSearch:
 
         See `FullSearch` for the scores. Raises EffortSpent.
         """
+        if self._missing_book is not None and own.bit_count() + other.bit_count() <= BOOK_STONES:
+            self._copy(self._missing_book)
+            self._missing_book = None
         own_bits = self._to_columns(own)
         answer = self._call("reaches", score, own_bits, own_bits | self._to_columns(other))
         if answer == _SPENT:
