@@ -42,6 +42,9 @@ class _Search(Protocol):
 
     effort: Effort
 
+    def forget(self) -> None:
+        """Forget all positions, so that results depend on the position and the effort only."""
+
     def reaches(self, score: int, own: int, other: int, /) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least the score. Raises EffortSpent."""
 
@@ -79,13 +82,14 @@ class Solver:
         self._searched += self._search.effort.nodes
         if self._searched > _MOST_REMEMBERED:
             self._searched = 0
-            self._search = _new_search(self._variant, effort)
+            self._search.forget()
         self._search.effort = effort
 
     def forget(self, effort: Effort) -> None:
         """Forget all positions, so that results depend on the position and this effort only."""
         self._searched = 0
-        self._search = _new_search(self._variant, effort)
+        self._search.forget()
+        self._search.effort = effort
 
     def result(self, position: Position) -> int:
         """Return the result for the side to move: 1 win, 0 draw, -1 loss."""

@@ -98,11 +98,15 @@ class FullSearch:
         """Whether an additional stone never hurts its owner."""
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
+    def forget(self) -> None:
+        """Forget all positions."""
+        self._answers.clear()
+        self._threats.forget()
+
     def scores(self, own: int, opponent: int) -> dict[int, int]:
         """Return each free cell's value for the side to move, which has the stones `own`, if there is no line yet."""
         if len(self._answers) > _MOST_CACHED:
-            self._answers.clear()
-            self._threats.forget()
+            self.forget()
         return {cell: self._score(own, opponent, cell) for cell in self._variant.free_cells(own | opponent)}
 
     def _score(self, own: int, opponent: int, cell: int) -> int:

@@ -49,6 +49,10 @@ class ColumnSearch:
         self._known: dict[int, tuple[int, int]] = {}
         """By position: the least and the greatest score that the side to move can have, as far as they are known."""
 
+    def forget(self) -> None:
+        """Forget all positions."""
+        self._known.clear()
+
     def reaches(self, score: int, own: int, other: int) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least `score` (see `FullSearch`)."""
         own_bits = self._to_columns(own)

@@ -58,6 +58,11 @@ export fn use_book(records: [*]const u8, number: u32) void {
     book_records = number;
 }
 
+// Forgets all positions, but not the book.
+export fn forget() void {
+    @memset(&entries, 0);
+}
+
 // Positions that were granted and not visited by the last search.
 export fn left() i64 {
     return granted;
