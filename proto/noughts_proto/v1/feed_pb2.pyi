@@ -480,6 +480,7 @@ class WatchedTournament(_message.Message):
     MATCH_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    LIVE_GAMES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     title: _builtins.str
@@ -505,6 +506,10 @@ class WatchedTournament(_message.Message):
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[_tournaments_pb2.MatchStatistics]:
         """The same for each candidate."""
 
+    @_builtins.property
+    def live_games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The numbers of running games, in order; some of them if there are more than 64. Not in `featured`."""
+
     def __init__(
         self,
         *,
@@ -520,10 +525,11 @@ class WatchedTournament(_message.Message):
         match: _tournaments_pb2.MatchStatistics | None = ...,
         candidates: _abc.Iterable[_tournaments_pb2.MatchStatistics] | None = ...,
         reason: _builtins.str = ...,
+        live_games: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "match", b"match", "name", b"name", "plies", b"plies", "reason", b"reason", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "games_done", b"games_done", "games_running", b"games_running", "games_total", b"games_total", "live_games", b"live_games", "match", b"match", "name", b"name", "plies", b"plies", "reason", b"reason", "standings", b"standings", "state", b"state", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

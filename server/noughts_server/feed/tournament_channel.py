@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -25,6 +25,7 @@ _TICKS_OF_ENDED_BOARD = 4
 _TICKS_OF_LOST_BOARD = 40
 """A game that is not running and has no result is removed after this."""
 _TICKS_FEATURED_AFTER_END = 40
+_MOST_LIVE_GAMES = 64
 """An ended tournament stays on the channel of running tournaments for this long."""
 
 
@@ -60,9 +61,10 @@ class _TournamentState:
         self.now = message
         del self.now.standings[:]
 
-    def changes(self, running: int) -> pb.WatchedTournament | None:
-        """Return the changes since the last call, with this number of running games; None without any."""
+    def changes(self, running: int, live_games: Iterable[int]) -> pb.WatchedTournament | None:
+        """Return the changes since the last call, with these running games; None without any."""
         self.now.games_running = running
+        self.now.live_games[:] = live_games
         self.now.plies = self.packed_moves // self.bytes_per_move
         rows = [row for label, row in self.rows.items() if self.sent_rows.get(label) != row]
         if not rows and self.now == self.sent:
@@ -188,7 +190,7 @@ class TournamentsChannel(Channel):
                 # An entry was removed: send the whole table again.
                 increments.gone.append(state.now.name)
                 state.sent_rows = {}
-            message = state.changes(self._observer.in_flight(key))
+            message = state.changes(self._observer.in_flight(key), self._live_games(key))
             if message is not None:
                 increments.tournaments.append(message)
             if self._slug is None and state.is_over:
@@ -197,6 +199,12 @@ class TournamentsChannel(Channel):
             self.emit(increments)
         if self._slug is not None and all(state.is_over for state in self._tournaments.values()):
             self.finish()
+
+    def _live_games(self, key: int) -> list[int]:
+        """Return the numbers of running games; none of a featured tournament."""
+        if self._slug is None:
+            return []
+        return sorted(slot.ordinal for slot in islice(self._observer.running(key), _MOST_LIVE_GAMES))
 
     def _retire(self, key: int, state: _TournamentState, increments: pb.Increments) -> None:
         state.ticks_after_end += 1

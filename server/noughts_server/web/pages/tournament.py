@@ -25,18 +25,19 @@ _LAST_GAMES = 8
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
+_NOT_LIVE: Document = {"boards": [], "live_games": []}
 
 
 async def tournament_page(website: Website, request: Request) -> Response:
     values = await _known_tournament(website, request)
-    boards = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else []
-    return await website.views.page(request, "tournament/tournament.html.jinja", **values, boards=boards)
+    live = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else _NOT_LIVE
+    return await website.views.page(request, "tournament/tournament.html.jinja", **values, **live)
 
 
 async def tournament_parts(website: Website, request: Request) -> Response:
     """Return the parts of the page that changed."""
     values = await _known_tournament(website, request)
-    return await website.views.parts(request, "tournament/tournament.html.jinja", **values, boards=[])
+    return await website.views.parts(request, "tournament/tournament.html.jinja", **values, **_NOT_LIVE)
 
 
 async def games_page(website: Website, request: Request) -> Response:
@@ -48,7 +49,7 @@ async def games_page(website: Website, request: Request) -> Response:
         **values,
         **page,
         "tab": "games",
-        "boards": [],
+        **_NOT_LIVE,
         "filters": {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
         "endings": enum_words(types_pb2.Termination.DESCRIPTOR),
     }
@@ -94,12 +95,14 @@ async def _last_games(website: Website, tournament: Document) -> list[Document]:
     return games
 
 
-async def _live_games(website: Website, tournament: Document) -> list[Document]:
-    """Return the live games that the page shows as boards."""
+async def _live_games(website: Website, tournament: Document) -> Document:
+    """Return the live games that the page shows as boards, and the numbers of all of them."""
     if tournament["state"] == "running":
         with suppress(Failure):
-            return list((await website.hub.snapshot_of(tournament["name"]))["games"])
-    return []
+            snapshot = await website.hub.snapshot_of(tournament["name"])
+            numbers = [number for each in snapshot["tournaments"] for number in each["live_games"]]
+            return {"boards": list(snapshot["games"]), "live_games": numbers}
+    return _NOT_LIVE
 
 
 def _rows_before(request: Request) -> int:

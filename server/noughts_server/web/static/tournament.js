@@ -32,6 +32,7 @@ function show(view) {
     boards.hidden = !games.length && !running;
     if (games.length) grid.hidden = false;
     showGames(grid, games, running);
+    showNumbers(tournament?.live_games ?? [], games.length);
   }
   if (!tournament) return;
   showProgress(tournament);
@@ -43,6 +44,25 @@ function show(view) {
   state = tournament.state;
   reason = tournament.reason ?? "";
   refresh();
+}
+
+// Links to all live games if there are more than boards. A link that stays is the same element, so it keeps the focus.
+function showNumbers(numbers, boards) {
+  const place = document.getElementById("live-games");
+  place.hidden = numbers.length <= boards;
+  const links = new Map([...place.querySelectorAll("a")].map((link) => [Number(link.textContent), link]));
+  for (const [number, link] of links) if (!numbers.includes(number)) link.remove();
+  let before = null;
+  for (const number of [...numbers].reverse()) {
+    let link = links.get(number);
+    if (!link) {
+      link = document.createElement("a");
+      link.href = `${place.dataset.game}${number}`;
+      link.textContent = number;
+    }
+    if (link.nextElementSibling !== before || !link.isConnected) place.insertBefore(link, before);
+    before = link;
+  }
 }
 
 function showProgress(tournament) {
