@@ -46,7 +46,35 @@ html_search_scorer = str(HERE / "scorer.js")
 smartquotes = False
 html_copy_source = False
 html_show_sourcelink = False
-html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
+
+# The colours of the website, from `site.css`: the page, cards, text, muted text, lines and links.
+_COLOURS = {
+    "light_css_variables": ("#f7f5f1", "#ffffff", "#1a1c20", "#5c6069", "#e4dfd6", "#1d4ed8"),
+    "dark_css_variables": ("#131417", "#1b1d21", "#eceae5", "#a3a8b1", "#363840", "#8ab4ff"),
+}
+
+
+def _theme_colours(page: str, card: str, text: str, muted: str, line: str, link: str) -> dict[str, str]:
+    """Return the variables of the theme."""
+    return {
+        "color-background-primary": page,
+        "color-background-secondary": card,
+        "color-background-border": line,
+        "color-code-background": card,
+        "color-foreground-primary": text,
+        "color-foreground-secondary": muted,
+        "color-foreground-muted": muted,
+        "color-foreground-border": muted,
+        "color-brand-primary": link,
+        "color-brand-content": link,
+        "color-brand-visited": link,
+    }
+
+
+html_theme_options: dict[str, object] = {
+    "top_of_page_buttons": [],
+    **{name: _theme_colours(*colours) for name, colours in _COLOURS.items()},
+}
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+[^)\s#]+)(#[^)]*)?\)")
 

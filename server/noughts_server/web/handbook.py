@@ -22,6 +22,12 @@ FOLDER = Path(str(files(__package__) / "handbook"))
 # The side bar of the theme, and its header on a phone: both get a link to the website.
 _PAGE_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
 _LINK_TO_SITE = rb'\g<0><a class="to-site" href="/">Back to the site</a>'
+# Names and levels that screen readers need, and that the theme leaves out.
+_ACCESSIBLE = (
+    (b'<p class="caption" role="heading">', b'<p class="caption" role="heading" aria-level="2">'),
+    (b'<aside class="sidebar-drawer">', b'<aside class="sidebar-drawer" aria-label="All pages">'),
+    (b'<aside class="toc-drawer', b'<aside aria-label="On this page" class="toc-drawer'),
+)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self';"
@@ -55,8 +61,16 @@ async def _page(request: Request) -> Response:
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    body = _PAGE_TOPS.sub(_LINK_TO_SITE, pages[path]) if kind == "text/html" else pages[path]
+    body = _on_site(pages[path]) if kind == "text/html" else pages[path]
     return Response(body, media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
+
+
+def _on_site(page: bytes) -> bytes:
+    """Return a page with links to the website, and with the names that screen readers need."""
+    page = _PAGE_TOPS.sub(_LINK_TO_SITE, page)
+    for theme, accessible in _ACCESSIBLE:
+        page = page.replace(theme, accessible)
+    return page
 
 
 @cache

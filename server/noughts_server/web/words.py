@@ -29,6 +29,8 @@ _RULES = {
     "20": "20x20",
 }
 """The other parts of their names."""
+_ENDINGS = {"line": "in a row", "timeout": "on time"}
+"""Terminations whose words for players are not their names."""
 _KEPT_END = 7
 """The characters at the end of a name that are always visible."""
 
@@ -103,8 +105,8 @@ def or_words(names: Iterable[str]) -> str:
 
 
 def ending(termination: str | None) -> str:
-    """Return `board full` for `board_full`."""
-    return in_words(termination or "")
+    """Return `board full` for `board_full`, and `on time` for `timeout`; `words.js` has the same for live games."""
+    return _ENDINGS.get(termination or "") or in_words(termination or "")
 
 
 def when(stamp: str | None) -> Markup:

@@ -39,7 +39,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
             expect(page.locator("#board .stone")).to_have_count(number)
         expect(page.locator("#moves li")).to_have_text(["a3", "a2", "b3", "b2"])
         game.play(2)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
+        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
         expect(page.locator("#board .won")).to_have_count(3)
         expect(page.locator("#board .win-line")).to_have_count(1)
         assert page.evaluate("window.sameDocument") is True
@@ -163,7 +163,7 @@ def test_a_large_board_is_cropped_to_its_stones_unless_shown_whole(
         game.play(495, 899)
         expect(page.locator("#board .name")).to_have_count(2 * 21)
         game.play(525)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
+        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
 
 
 def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
@@ -182,7 +182,7 @@ def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
             page.get_by_role("link", name="Watch this game").click()
             page.wait_for_url(f"**/{game.name}")
             game.play(1, 4, 2)
-            expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
+            expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
 
 
 def test_the_result_of_the_featured_game_is_held_before_the_next_one(
@@ -209,7 +209,7 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
             second = f"{start_tournament_of(site, token, 'held', bots)}/games/1"
             until(f"document.querySelector('#grid [data-name=\"{second}\"]')")
             first.play(0, 3, 1, 4, 2)
-            until("document.getElementById('featured-said').textContent === 'First won: line'")
+            until("document.getElementById('featured-said').textContent === 'First won: three in a row'")
         page.clock.run_for(7000)
         assert page.evaluate(featured) == first.name
         expect(page.locator("#points-first")).to_have_text("1")
@@ -220,7 +220,7 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
         until("document.querySelectorAll('#board .stone').length === 2")
         for bot in bots.values():
             bot.steps.release(9)
-        until("document.getElementById('featured-said').textContent.includes('won: line')")
+        until("document.getElementById('featured-said').textContent.includes('in a row')")
 
 
 def start_tournament_of(site: Site, token: str, name: str, bots: Collection[str]) -> str:

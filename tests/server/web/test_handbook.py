@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import ConsoleMessage, expect
 
 from noughts_server.web import handbook
+from tests.server.web.test_every_page import accessibility_errors
 from tests.support.browser import chromium, page_in
 from tests.support.root import ROOT
 from tests.support.shared import make_once
@@ -123,3 +125,16 @@ def test_installation_without_documentation_says_how_to_get_it(
         handbook.contents.cache_clear()
     assert answer.status == 404
     assert "run make docs and then pip install" in answer.text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_documentation_is_accessible_in_the_colours_of_the_website(
+    site: Site, scheme: Literal["light", "dark"]
+) -> None:
+    with chromium() as browser, page_in(browser, site.address, color_scheme=scheme, reduced_motion="reduce") as page:
+        page.goto("/")
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        for path in ("/docs/", "/docs/how-to/web.html", "/docs/reference/messages.html"):
+            page.goto(path)
+            assert accessibility_errors(page) == [], path
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == color

@@ -32,7 +32,7 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
             page.goto(path)
             expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
             assert site.post(f"{path}/start", form, cookie=cookie).status == 303
-            expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
+            expect(page.get_by_role("heading", name="Gain proven")).to_be_visible()
             expect(page.get_by_role("group", name="LLR over pairs of games").locator("svg")).to_be_visible()
             expect(page.get_by_role("img", name="½: 0, ")).to_be_visible()
             expect(page.get_by_role("heading", name="By ending")).to_be_visible()

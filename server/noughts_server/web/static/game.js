@@ -8,6 +8,7 @@ import { plyAt, showScores } from "./scores.js";
 import { knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 import { onPointed, showLine, showThoughts } from "./thoughts.js";
+import { ending } from "./words.js";
 
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves of automatic play.
@@ -83,9 +84,8 @@ function outcome() {
     return game.moves.length ? "Waiting for the players to reconnect." : "The game has not started.";
   if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const ending = game.termination.replaceAll("_", " ");
-  if (winner) return `${winner} won, ${game.result}: ${ending}.`;
-  return game.result === "*" ? "Void: it counts for nothing." : `A draw: ${ending}.`;
+  if (winner) return `${winner} won, ${game.result}: ${ending(game)}.`;
+  return game.result === "*" ? "Void: it counts for nothing." : `A draw: ${ending(game)}.`;
 }
 
 function seconds(micros) {

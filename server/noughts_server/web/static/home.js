@@ -5,6 +5,7 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
+import { ending } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
@@ -44,11 +45,7 @@ function showFeatured() {
   board?.show(game);
   showStrips(game, game.moves.length, game.heard, view.stopped);
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const ended = winner
-    ? `${winner} won: ${game.termination.replaceAll("_", " ")}`
-    : game.result === "*"
-      ? "Void"
-      : "A draw";
+  const ended = winner ? `${winner} won: ${ending(game)}` : game.result === "*" ? "Void" : "A draw";
   const air = document.querySelector(".on-air");
   if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: "Just ended" });
   set(

@@ -4,6 +4,7 @@ import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
 import { keepTable } from "./own_tables.js";
+import { ending } from "./words.js";
 
 const by = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(by(id).textContent);
@@ -159,7 +160,7 @@ function status() {
     if (winner === undefined) return game.result === "*" ? "This game was cancelled." : "A draw.";
     const why =
       { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ??
-      ` (${game.termination.replaceAll("_", " ")})`;
+      ` (${ending(game)})`;
     return alone && winner === me ? `You have won${why}.` : `${table.names[winner]} has won${why}.`;
   }
   if (table.waiting) return "Waiting for the other person.";
