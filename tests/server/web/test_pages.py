@@ -116,7 +116,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
 def test_a_new_server_says_what_to_do_next() -> None:
     with serving() as fresh, site_of(fresh.address) as site, ThreadPoolExecutor(4) as pool:
         home, tournaments, leaderboard, bots = pool.map(site.get, ("/", "/tournaments", "/leaderboard", "/bots"))
-        assert "Nothing is live" in home.text
+        assert "No game yet" in home.text
         assert "Enter your bot" in home.text
         assert "noughts tournament create" in tournaments.text
         assert "has been played yet" in leaderboard.text
