@@ -5,14 +5,15 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import grpc.aio
+import psutil
 import pytest
 
 from noughts_bots.connection.events import SessionEvent
@@ -110,6 +111,49 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
         await cluster.check_records("league", challenged)
         # Both have played.
         assert len(_referees_that_played(cluster)) == 2
+
+
+async def test_a_game_is_analysed_once_and_shown_by_both_servers() -> None:
+    names = ["amy", "ben"]
+    async with running_cluster(referees=1) as cluster, AsyncExitStack() as stack:
+        cluster.start_bots(names)
+        await cluster.wait_until_online(names)
+        await cluster.organise("cup", names, games_per_pair=2)
+        await cluster.wait_until_finished("cup")
+        request = games_pb2.GetAnalysisRequest(name="tournaments/cup/games/1")
+        processes: set[int] = set()
+        answers = []
+        for server in cluster.servers:
+            channel = grpc.aio.insecure_channel(cluster.addresses[str(server.output)])
+            games: Any = games_pb2_grpc.GameServiceStub(await stack.enter_async_context(channel))
+            answers.append(_analysis(games, request, lambda: processes.update(_analysing(cluster))))
+        here, there = await asyncio.gather(*answers)
+        assert len(here.values) > 2
+        assert here == there
+        assert len(processes) <= 1, "more than one process has analysed the game"
+
+
+async def _analysis(
+    games: Any, request: games_pb2.GetAnalysisRequest, look: Callable[[], object]
+) -> games_pb2.GetAnalysisResponse:
+    """Request the analysis until there is one. Call `look` between the requests."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            answer: games_pb2.GetAnalysisResponse = await games.GetAnalysis(request, timeout=20)
+            if answer.state == games_pb2.ANALYSIS_STATE_DONE:
+                return answer
+            assert answer.state == games_pb2.ANALYSIS_STATE_PENDING, answer.reason
+            look()
+            await asyncio.sleep(0.02)
+
+
+def _analysing(cluster: Cluster) -> Iterator[int]:
+    """Yield the process IDs of the analyses of all servers."""
+    for server in cluster.servers:
+        for child in psutil.Process(server.pid).children():
+            with suppress(psutil.Error):
+                if "noughts_server.runtime.analysis_process" in child.cmdline():
+                    yield child.pid
 
 
 async def _at_rest(cluster: Cluster) -> int:
