@@ -3,18 +3,24 @@
 import asyncio
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from noughts_proto.interpreter import python
 from noughts_referee.rules import parse_variant
+from noughts_server.core.limits import Limits
 from noughts_server.records.explaining import explanation, sentences
+from noughts_server.runtime import analyses as analyses_module
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.arena import open_arena
-from tests.support.background import server_in_thread
+from tests.support.background import open_in_thread, server_in_thread
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.random_games import random_moves, store_random_games
@@ -80,6 +86,30 @@ def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> No
     assert "No analysis: the tournament is not over" in text_of(
         site.get("/tournaments/live/games/1?analysis=true").text
     )
+
+
+@asynccontextmanager
+async def _server_with_one_waiting_game(database: str) -> AsyncIterator[str]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, absence=600, limits=Limits(analyses=1))
+    async with running_server(settings) as server:
+        yield server.address
+
+
+def test_page_says_whether_a_game_is_analysed_or_too_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyses_module, "COMMAND", python("-c", "import time; time.sleep(600)"))
+    asyncio.run(_store_games(tmp_path / "games.sqlite"))
+    database = f"sqlite:///{tmp_path / 'games.sqlite'}"
+    with open_in_thread(_server_with_one_waiting_game(database)) as address, site_of(address) as site:
+
+        def words(number: int) -> str:
+            page = site.get(f"/tournaments/cup/games/{number}?analysis=true").text
+            return text_of(page[page.index('<section class="analysis"') :])
+
+        computed = "The analysis is being computed. Reload"
+        assert computed in words(1)
+        eventually(lambda: computed in words(2))  # the first game is being analysed
+        assert "Many games wait for their analysis. Try again" in words(3)
+        assert computed in words(1)
 
 
 def test_page_of_another_site_starts_no_analysis(site: Site) -> None:
