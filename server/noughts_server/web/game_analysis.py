@@ -1,5 +1,7 @@
 """The analysis of a game as pages show it."""
 
+from starlette.requests import Request
+
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import DrawnChart, value_line
@@ -7,28 +9,32 @@ from noughts_server.records.explaining import JudgedGame, better, effect, explai
 from noughts_server.records.server_games import judged_game
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.web.documents import Document, document
+from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import Failure, Upstream
 
 _BUSY = 429
 
 
-async def analysis_of(upstream: Upstream, game: Document, *, start: bool) -> Document | None:
+async def analysis_of(
+    upstream: Upstream, rendering: Rendering, request: Request, game: Document, *, start: bool
+) -> Document | None:
     """Return the analysis of a finished game for its page; None for a live game. Raises Failure.
 
     If there is none, `start` has the server analyse the game.
     """
     if game["state"] != "ended" or game["board"] is None:
         return None
-    request = games_pb2.GetAnalysisRequest(name=game["name"], stored_only=not start)
+    get_analysis = games_pb2.GetAnalysisRequest(name=game["name"], stored_only=not start)
     try:
-        answer = await upstream.call(upstream.games.GetAnalysis, request)
+        answer = await upstream.call(upstream.games.GetAnalysis, get_analysis)
     except Failure as failure:
         if failure.status == _BUSY:
             return {"state": "busy"}
         return {"state": "unavailable", "reason": failure.message}
     if answer.state != games_pb2.ANALYSIS_STATE_DONE:
         return {"state": document(answer)["state"], "reason": answer.reason}
-    return _shown(game, answer)
+    # A game of 900 moves takes up to 40 ms.
+    return await rendering.in_turn(request, "analysis", lambda: _shown(game, answer))
 
 
 def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:

@@ -33,7 +33,7 @@ ENDED_ON_BOARD = (str(Termination.LINE), str(Termination.BOARD_FULL))
 async def game_page(website: Website, request: Request) -> Response:
     values = await _game_with_players(website, request)
     start = request.query_params.get("analysis") == "true" and not is_from_another_site(request)
-    analysis = await analysis_of(website.upstream, values["game"], start=start)
+    analysis = await analysis_of(website.upstream, website.views.rendering, request, values["game"], start=start)
     start_opinion = request.query_params.get("opinion") == "true" and not is_from_another_site(request)
     opinion = _opinion(website, request, values, start=start_opinion)
     return await website.views.page(request, "games/game.html.jinja", **values, analysis=analysis, opinion=opinion)
@@ -45,7 +45,9 @@ async def game_analysis(website: Website, request: Request) -> Response:
     Raises Failure.
     """
     values = await _game_of(website, request)
-    analysis = await analysis_of(website.upstream, values["game"], start=not is_from_another_site(request))
+    analysis = await analysis_of(
+        website.upstream, website.views.rendering, request, values["game"], start=not is_from_another_site(request)
+    )
     if analysis is None:
         raise Failure(404, "There is no analysis: the game is not over, or this website cannot draw its board.")
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
