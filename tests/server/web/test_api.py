@@ -168,3 +168,10 @@ def test_games_are_filtered_by_names_of_results_and_terminations(site: Site, cup
     refused = site.get(f"{address}&termination=16")
     assert refused.status == 400
     assert "expected line or board_full" in refused.document["error"]["message"]
+
+
+@pytest.mark.processes
+def test_page_of_the_api_lists_its_addresses(site: Site) -> None:
+    answer = site.get("/api")
+    assert answer.status == 200
+    assert "/api/v1/tournaments" in answer.text
