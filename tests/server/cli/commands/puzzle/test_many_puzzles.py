@@ -21,11 +21,13 @@ from tests.support.command_line import invoke
 from tests.support.enumeration import plies_to_win
 from tests.support.random_games import store_random_games
 from tests.support.site import Site, site_of
-from tests.support.wins_by_fours import BruteForce
+from tests.support.wins_by_fours import BruteForce, TooManyFoursError
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length, pytest.mark.timeout(3_600)]
-GAMES = {"mnk:4,3,3": 250, "renju": 130, "caro": 130}
+GAMES = {"mnk:4,3,3": 250, "renju": 240, "caro": 240}
 PUZZLES = 1_000
+FOURS = 2_000
+"""Fours that brute force tries for a puzzle. The few puzzles with more are left out."""
 PAGES = 60
 """Pages of the website that the test reads, one puzzle each."""
 
@@ -87,6 +89,7 @@ def test_brute_force_proves_each_puzzle(league: League, variant: str) -> None:
     rules = parse_variant(variant)
     puzzles = [puzzle for puzzle in league.puzzles if puzzle["variant"] == variant]
     assert len(puzzles) > 50
+    left_out = 0
     for puzzle in puzzles:
         position = Position.parse(rules, puzzle["position"])
         own, other = position.own, position.opponent
@@ -95,7 +98,11 @@ def test_brute_force_proves_each_puzzle(league: League, variant: str) -> None:
             winning = [cell for cell in position.free if plies_to_win(rules, other, own | 1 << cell) < 0]
             assert (winning, (plies + 1) // 2) == (puzzle["best"], puzzle["moves_to_win"]), puzzle
         else:
-            wins = BruteForce(rules).first_moves(own, other, position.side)
+            try:
+                wins = BruteForce(rules, most=FOURS).first_moves(own, other, position.side)
+            except TooManyFoursError:
+                left_out += 1
+                continue
             assert wins == {puzzle["line"][0]: puzzle["moves_to_win"]}, puzzle
         end = Position.parse(rules, puzzle["position"])
         for cell in puzzle["line"]:
@@ -104,6 +111,7 @@ def test_brute_force_proves_each_puzzle(league: League, variant: str) -> None:
         outcome = end.outcome()
         assert outcome is not None
         assert outcome.winner == position.side
+    assert left_out <= len(puzzles) // 50
 
 
 def test_perfect_bot_solves_all_puzzles_of_a_variant(noughts: Noughts, league: League, tmp_path: Path) -> None:
