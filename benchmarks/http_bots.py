@@ -1,9 +1,11 @@
 """Measure the latency that playing over HTTP adds to each move: many bots with one second for a move.
 
-    python benchmarks/http_bots.py [--bots 200] [--rounds 1] [--think 0.7] [--over http|grpc] [--requests 1|2]
+    python benchmarks/http_bots.py [--bots 200] [--rounds 1] [--think 0.6] [--spread 0.2] [--over http|grpc]
+        [--requests 1|2]
 
 The server with its website, and the bots are separate processes. All bots play Connect Four at the same time, in pairs,
-with 1 s for each move. Each bot sleeps THINK seconds before each answer. The server charges all network time
+with 1 s for each move. Each bot sleeps THINK seconds before each answer, more or less by up to SPREAD seconds at
+random (0: all bots answer at the same time). The server charges all network time
 (`--network-cap 0`), so that the latency of a move is the time that the server has recorded, minus the time between
 question and answer in the bot. Over HTTP, a bot answers and waits in one request, or in two (`--requests 2`). Prints
 how many moves were made, how many games were lost on time, the percentiles of the latency in milliseconds, and the
@@ -21,8 +23,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import grpc.aio
@@ -43,6 +47,8 @@ _LONGEST_SECONDS = 600.0
 
 Thoughts = dict[tuple[str, int], float]
 """The time between question and answer in the bot, in seconds, by game and ply."""
+Think = Callable[[], float]
+"""Returns the seconds for which a bot thinks about its next move."""
 
 
 # The bots.
@@ -64,7 +70,7 @@ class _HttpBot:
         answer = await self._request("POST", "", {"bot": self._name, "variants": ["connect4"]})
         self._session = f"/{answer['session']}"
 
-    async def play(self, think: float, *, requests: int) -> None:
+    async def play(self, think: Think, *, requests: int) -> None:
         moves: list[dict[str, int]] = []
         while True:
             if requests == 1:
@@ -76,7 +82,7 @@ class _HttpBot:
             asked = time.monotonic()
             moves = []
             for turn in report["turns"]:
-                await asyncio.sleep(think)
+                await asyncio.sleep(think())
                 legal = turn["legal"]
                 moves.append({"turn": turn["turn"], "move": legal[int(turn["seed"]) * (turn["ply"] + 1) % len(legal)]})
                 self._thoughts[turn["game"], turn["ply"]] = time.monotonic() - asked
@@ -101,7 +107,7 @@ class _GrpcBot(Bot):
     max_games = 1
     variants = ("connect4",)
 
-    def __init__(self, think: float, thoughts: Thoughts) -> None:
+    def __init__(self, think: Think, thoughts: Thoughts) -> None:
         self._think = think
         self._thoughts = thoughts
         self._game = ""
@@ -112,7 +118,7 @@ class _GrpcBot(Bot):
     async def choose(self, position: Position) -> int:
         asked = time.monotonic()
         game, ply = self._game, position.ply
-        await asyncio.sleep(self._think)
+        await asyncio.sleep(self._think())
         self._thoughts[game, ply] = time.monotonic() - asked
         return position.rng().choice(position.free)
 
@@ -120,6 +126,11 @@ class _GrpcBot(Bot):
 async def _bots(arguments: argparse.Namespace) -> None:
     """Play, and print the thoughts of all bots as JSON after an input line."""
     thoughts: Thoughts = {}
+    random = Random(1)
+
+    def think() -> float:
+        return random.uniform(arguments.think - arguments.spread, arguments.think + arguments.spread)
+
     opening = asyncio.Semaphore(_OPENING_AT_ONCE)
     names = [f"bot-{number}" for number in range(arguments.bots)]
     http_bots = [_HttpBot(arguments.address, arguments.token, name, thoughts) for name in names]
@@ -137,11 +148,11 @@ async def _bots(arguments: argparse.Namespace) -> None:
     async with asyncio.TaskGroup() as tasks:
         if arguments.over == "http":
             await asyncio.gather(*map(open_one, http_bots))
-            playing = [tasks.create_task(bot.play(arguments.think, requests=arguments.requests)) for bot in http_bots]
+            playing = [tasks.create_task(bot.play(think, requests=arguments.requests)) for bot in http_bots]
         else:
             playing = [
                 tasks.create_task(
-                    play(_GrpcBot(arguments.think, thoughts), Login(arguments.address, arguments.token, name), note)
+                    play(_GrpcBot(think, thoughts), Login(arguments.address, arguments.token, name), note)
                 )
                 for name in names
             ]
@@ -207,14 +218,8 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         assert server.stdout is not None
         places = json.loads(server.stdout.readline())
         this = [sys.executable, __file__, "--part", "bots", "--token", token, "--over", arguments.over]
-        options = [
-            "--bots",
-            str(arguments.bots),
-            "--think",
-            str(arguments.think),
-            "--requests",
-            str(arguments.requests),
-        ]
+        options = ["--bots", str(arguments.bots), "--think", str(arguments.think), "--spread", str(arguments.spread)]
+        options += ["--requests", str(arguments.requests)]
         address = places["web" if arguments.over == "http" else "grpc"]
         bots = stack.enter_context(subprocess.Popen([*this, *options, "--address", address], **piped))
         stack.callback(bots.kill)
@@ -230,12 +235,14 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         cores = {name: round((_cpu_seconds(pid) - before[name]) / took, 3) for name, pid in pids.items()}
         print(file=bots.stdin, flush=True)
         thoughts = {(game, ply): seconds for game, ply, seconds in json.loads(bots.stdout.readline())}
-    latencies = sorted(
-        charged / 1e3 - 1e3 * thoughts[game.name, ply]
+    moves = [
+        (charged / 1e3 - 1e3 * thoughts[game.name, ply], ply)
         for game in games
         for ply, charged in enumerate(game.times_us)
         if (game.name, ply) in thoughts
-    )
+    ]
+    latencies = sorted(latency for latency, _ in moves)
+    slowest = sorted(moves)[-len(moves) // 100 :]
     endings = Counter(types_pb2.Termination.Name(game.termination).lower() for game in games)
     return {
         "games": len(games),
@@ -243,6 +250,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         "lost_on_time": endings["termination_timeout"],
         "endings": dict(endings),
         **{f"p{percent:g}_ms": round(_percentile(latencies, percent), 1) for percent in (50, 90, 99, 99.9, 100)},
+        "plies_of_the_slowest_percent": dict(sorted(Counter(ply for _, ply in slowest).items())),
         "moves_a_second": round(len(latencies) / took, 1),
         "cores": cores,
         "load": [round(each, 1) for each in os.getloadavg()],
@@ -258,7 +266,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bots", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--think", type=float, default=0.7)
+    parser.add_argument("--think", type=float, default=0.6)
+    parser.add_argument("--spread", type=float, default=0.2)
     parser.add_argument("--over", choices=("http", "grpc"), default="http")
     parser.add_argument("--requests", type=int, choices=(1, 2), default=1)
     parser.add_argument("--part", choices=("bots",), help=argparse.SUPPRESS)

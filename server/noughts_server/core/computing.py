@@ -1,6 +1,9 @@
 """A thread for long computations. It does one piece of work at a time, and its callers take turns."""
 
 import asyncio
+import os
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,8 +29,9 @@ class Computing:
     `rest` times the processor time of the work, because the games of a server run on the same processor.
     """
 
-    def __init__(self, name: str, rest: float = 0.0) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+    def __init__(self, name: str, rest: float = 0.0, nice: int = 0) -> None:
+        """`nice` is added to the nice value of the thread (on Linux, where threads have one of their own)."""
+        self._thread = ThreadPoolExecutor(1, name, initializer=partial(_lower_priority, nice))
         self._turns = Turns(1)
         self._rest = rest
 
@@ -93,6 +97,13 @@ class Computing:
         future = loop.run_in_executor(self._thread, measure)
         future.add_done_callback(end_turn)
         return await asyncio.shield(future)
+
+
+def _lower_priority(nice: int) -> None:
+    """Add to the nice value of this thread. Other systems than Linux have only one value for the process."""
+    if nice and sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 
 _BY_LOOP: "WeakKeyDictionary[asyncio.AbstractEventLoop, Computing]" = WeakKeyDictionary()

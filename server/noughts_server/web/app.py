@@ -96,9 +96,9 @@ def site(
         return Response(body, media_type=kind, headers={"cache-control": _A_DAY})
 
     routes = [
+        *play_over_http_routes(http_play, views, signing_in=signing_in),  # the first ones are found fastest
         *page_routes(website, signing_in=signing_in),
         *Downloads(upstream, views.rendering).routes(),
-        *play_over_http_routes(http_play, views, signing_in=signing_in),
         *registration_routes(upstream, signing_in=signing_in),
         *api_routes(upstream, hub, views.rendering),
         *handbook_routes(),

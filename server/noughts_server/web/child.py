@@ -14,9 +14,6 @@ import sys
 
 from noughts_referee.children import kernel
 
-_NICE = 5
-"""The nice value of the process: games have a higher priority than visitors."""
-
 
 async def _serve(server: str, listener: socket.socket, settings_line: str) -> None:
     from noughts_proto.security import Dialling
@@ -67,7 +64,6 @@ if __name__ == "__main__":
     # Before the other imports: they take a second, during which a child without a parent would hold the socket.
     if kernel.is_linux():
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    os.nice(_NICE)
     settings_line = _first_line()
     from noughts_bots.connection.event_loop import run_loop
 

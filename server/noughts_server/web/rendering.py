@@ -11,6 +11,10 @@ from noughts_server.web.upstream import GUEST
 Rendered = TypeVar("Rendered")
 
 
+_NICE = 5
+"""The nice value of the thread: games, and requests of bots that play over HTTP, have a higher priority than pages."""
+
+
 class Rendering:
     """Renders one response at a time: a page of large boards takes long, and others must not wait for many of them.
 
@@ -19,7 +23,7 @@ class Rendering:
     """
 
     def __init__(self) -> None:
-        self._computing = Computing("pages")
+        self._computing = Computing("pages", nice=_NICE)
 
     async def in_turn(self, request: Request, kind: str, render: Callable[[], Rendered]) -> Rendered:
         """Return the result of `render`, which runs in the thread when it is this visitor's turn. Raises its errors.
