@@ -16,10 +16,13 @@ from noughts_referee.children import kernel
 
 
 async def _serve(server: str, listener: socket.socket, settings_line: str) -> None:
+    from noughts_bots.connection.process import tune_collector
     from noughts_proto.security import Dialling
     from noughts_server.web.serving import running_site
     from noughts_server.web.site_settings import SiteSettings
 
+    # Otherwise the collector would often look through all loaded modules, and stop the process for 100 ms or more.
+    tune_collector()
     settings = SiteSettings.from_line(settings_line)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -156,7 +156,18 @@ def test_moves_off_the_board_are_sent_as_such() -> None:
     book.answer([SentMove(turn=turn_of(book)["turn"], cell=9, score=2.0, comment="oh", depth=3)])
     moves = book.take_answers()
     assert moves is not None
-    assert (moves.cell, moves.score, moves.comment, moves.thought[0].depth) == ([2**32 - 1], [2.0], ["oh"], 3)
+    thought = types_pb2.Thought(depth=3)
+    assert moves == pb.Moves(
+        game=[7],
+        ply=[0],
+        cell=[2**32 - 1],
+        scored=[0],
+        score=[2.0],
+        commented=[0],
+        comment=["oh"],
+        thinking=[0],
+        thought=[thought],
+    )
 
 
 def test_the_pace_lets_a_burst_pass_and_then_slows_down() -> None:

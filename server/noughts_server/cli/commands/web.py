@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
+from noughts_bots.connection.process import tune_collector
 from noughts_server.cli.command import command
 from noughts_server.cli.config_file import Configuration
 from noughts_server.cli.connection import read_token
@@ -71,6 +72,8 @@ def web(
     analyst_settings = read_analyst(analyst, analyst_time)
     listener = open_listener(listen, "--listen")
     from noughts_server.web.serving import running_site
+
+    tune_collector()
 
     async def serve() -> None:
         async with running_site(
