@@ -25,7 +25,7 @@ SERVICES = (
         before="async with asyncio.timeout(REQUEST_SECONDS):",
         after="async with asyncio.timeout(None):",
         harm="A client that never sends its request keeps its place for ever.",
-        near=("tests/server/services/test_bounds.py", "tests/server/services/test_hanging_up.py"),
+        near=("tests/server/services/test_bounds.py",),
         wider=("tests/server/services", "tests/chaos/test_attacks.py"),
     ),
     Fault(
@@ -117,7 +117,7 @@ COMPETITION = (
 CLI = (
     Fault(
         name="token-file-readable-by-all",
-        file=f"{_CLI}/commands/token/create.py",
+        file=f"{_CLI}/commands/token/tokens.py",
         before="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600",
         after="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644",
         harm="Every user of the machine can read a new token.",

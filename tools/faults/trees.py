@@ -47,8 +47,8 @@ def work_tree() -> Iterator[Tree]:
         try:
             built = ROOT / "build"
             (path / "build").mkdir(exist_ok=True)
-            for each in built.iterdir() if built.is_dir() else ():
-                (path / "build" / each.name).symlink_to(each)
+            for entry in built.iterdir() if built.is_dir() else ():
+                (path / "build" / entry.name).symlink_to(entry)
             handbook = ROOT / "server/noughts_server/web/handbook"
             if handbook.is_dir():
                 shutil.copytree(handbook, path / handbook.relative_to(ROOT))

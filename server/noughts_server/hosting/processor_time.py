@@ -63,12 +63,29 @@ class ProcessorTime:
         # Without the lock, a call could read the sums before another one has stored its charges.
         async with self._save_lock:
             day = self._store.now_ms() // _DAY_MS
-            charges = self._unsaved
-            self._unsaved = Counter()
+            if self._unsaved.total() and (error := await self._store_charges(day)) is not None:
+                raise error
+            self._used = await self._store.read(partial(processor_time, day=day)) + self._unsaved
+
+    async def _store_charges(self, day: int) -> NoughtsError | None:
+        """Store the charges; return the error if the database refused them.
+
+        A cancelled call first waits for its transaction, because charges that it commits must not be stored again.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(self._write_charges(day))
             try:
-                if charges.total():
-                    await self._store.write(partial(add_processor_time, day=day, used=charges))
-                self._used = await self._store.read(partial(processor_time, day=day)) + self._unsaved
-            except BaseException:
-                self._unsaved += charges
+                return await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                await asyncio.wait([writing])
                 raise
+
+    async def _write_charges(self, day: int) -> NoughtsError | None:
+        charges = self._unsaved
+        self._unsaved = Counter()
+        try:
+            await self._store.write(partial(add_processor_time, day=day, used=charges))
+        except NoughtsError as error:
+            self._unsaved += charges
+            return error
+        return None

@@ -2,17 +2,25 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from noughts_server.core.errors import DatabaseTrouble
 from noughts_server.core.limits import Limits
+from noughts_server.hosting import processor_time
 from noughts_server.hosting.processor_time import ProcessorTime
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.submissions import add_processor_time
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import Arena, open_arena
+from tests.support.loopback import wait_until
+from tests.support.patience import PATIENCE
 
 LIMITS = Limits(processor_seconds=10)
 
@@ -45,3 +53,42 @@ async def test_time_that_the_database_refused_is_saved_later(arena: Arena) -> No
     another = ProcessorTime(arena.store, LIMITS)
     await another.save()
     assert another.is_spent(1)
+
+
+async def test_cancelled_save_charges_the_time_once(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = ProcessorTime(arena.store, LIMITS)
+    used.charge(1, 6.0)
+    is_writing, may_commit = threading.Event(), threading.Event()
+
+    def add_slowly(connection: Connection, **fields: Any) -> None:
+        add_processor_time(connection, **fields)
+        is_writing.set()
+        assert may_commit.wait(PATIENCE)
+
+    monkeypatch.setattr(processor_time, "add_processor_time", add_slowly)
+    async with asyncio.TaskGroup() as tasks:
+        saving = tasks.create_task(used.save())
+        await wait_until(is_writing.is_set)
+        saving.cancel()
+        may_commit.set()
+    assert used.is_saved
+    await used.save()
+    assert not used.is_spent(1)
+    used.charge(1, 4.0)
+    assert used.is_spent(1)
+
+
+async def test_time_is_charged_once_if_the_sums_cannot_be_read(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = ProcessorTime(arena.store, LIMITS)
+    used.charge(1, 6.0)
+
+    async def fail(function: object) -> None:
+        raise DatabaseTrouble("it is locked")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(arena.store, "read", fail)
+        await used.try_to_save()
+    await used.save()
+    assert not used.is_spent(1)
+    used.charge(1, 4.0)
+    assert used.is_spent(1)
