@@ -227,7 +227,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         assert bots.stdin is not None
         if bots.stdout.readline() != "online\n":
             sys.exit("The bots did not get online.")
-        (site,) = (each.pid for each in psutil.Process(server.pid).children() if _CHILD in each.cmdline())
+        (site,) = (child.pid for child in psutil.Process(server.pid).children() if _CHILD in child.cmdline())
         pids = {"server": server.pid, "website": site, "bots": bots.pid}
         before, began = {name: _cpu_seconds(pid) for name, pid in pids.items()}, time.monotonic()
         games = asyncio.run(_play_cup(places["grpc"], token, arguments.bots, arguments.rounds))
@@ -253,7 +253,7 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         "plies_of_the_slowest_percent": dict(sorted(Counter(ply for _, ply in slowest).items())),
         "moves_a_second": round(len(latencies) / took, 1),
         "cores": cores,
-        "load": [round(each, 1) for each in os.getloadavg()],
+        "load": [round(average, 1) for average in os.getloadavg()],
     }
 
 

@@ -9,6 +9,7 @@ nothing, 1.0: everything).
 import argparse
 import asyncio
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -93,7 +94,7 @@ def report(folder: Path) -> None:
     for name, times in (("time until the next question", question_times), ("time of the spy's own loop", loop_times)):
         during, without = times[True], times[False]
         probability = mannwhitneyu(during, without).statistic / len(during) / len(without)
-        medians = (sorted(each)[len(each) // 2] * 1e3 for each in (during, without))
+        medians = [statistics.median_high(seconds) * 1e3 for seconds in (during, without)]
         print(
             f"{name}: probability {probability:.2f}; medians {' and '.join(f'{median:.2f} ms' for median in medians)}"
         )

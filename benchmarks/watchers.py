@@ -25,7 +25,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc.aio
 import psutil
@@ -195,13 +195,28 @@ def _request_line(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline()
 
 
-def _measure(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> tuple[float, float, float]:
-    """Return plies per second in each game, and the cores used by the server and the website."""
-    began, plies, cpu = time.monotonic(), int(_request_line(bots)), (_cpu_seconds(server), _cpu_seconds(site))
+class _Measurement(NamedTuple):
+    plies_per_second: float
+    """The plies per second in each game."""
+    server_cores: float
+    site_cores: float
+
+
+def _measure(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> _Measurement:
+    """Measure for this number of seconds."""
+    began = time.monotonic()
+    plies = int(_request_line(bots))
+    server_seconds, site_seconds = _cpu_seconds(server), _cpu_seconds(site)
     time.sleep(seconds)
     took = time.monotonic() - began
-    used = ((_cpu_seconds(pid) - before) / took for pid, before in zip((server, site), cpu, strict=True))
-    return ((int(_request_line(bots)) - plies) / took / _GAMES, *used)  # type: ignore[return-value]
+    server_cores = (_cpu_seconds(server) - server_seconds) / took
+    site_cores = (_cpu_seconds(site) - site_seconds) / took
+    plies_per_second = (int(_request_line(bots)) - plies) / took / _GAMES
+    return _Measurement(plies_per_second=plies_per_second, server_cores=server_cores, site_cores=site_cores)
+
+
+def _medians(rounds: list[_Measurement]) -> _Measurement:
+    return _Measurement(*map(statistics.median, zip(*rounds, strict=True)))
 
 
 def _bare_send(arguments: argparse.Namespace) -> float:
@@ -277,20 +292,20 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
             print(number + 1, alone[-1], watched[-1], deliveries[-1], file=sys.stderr)
         if int(_request_line(bots)) > 0.98 * _PLIES * _GAMES:
             sys.exit("The games ended before the last round did. Fix: use a lower --rate, --rounds or --seconds.")
-    rates = [statistics.median(each[0] for each in rounds) for rounds in (alone, watched)]
-    cost = statistics.median(each[2] for each in watched) - statistics.median(each[2] for each in alone)
+    medians_alone, medians_watched = _medians(alone), _medians(watched)
+    cost = medians_watched.site_cores - medians_alone.site_cores
     return {
-        "plies_a_second_alone": round(rates[0], 2),
-        "plies_a_second_watched": round(rates[1], 2),
-        "ratio": round(rates[1] / rates[0], 4),
+        "plies_a_second_alone": round(medians_alone.plies_per_second, 2),
+        "plies_a_second_watched": round(medians_watched.plies_per_second, 2),
+        "ratio": round(medians_watched.plies_per_second / medians_alone.plies_per_second, 4),
         "gaps": sum(delivery["gaps"] for delivery in deliveries),
         "fewest_plies_told": min(delivery["fewest_plies"] for delivery in deliveries),
         "laggards": sum(delivery["laggards"] for delivery in deliveries),
-        "server_cores": [round(statistics.median(each[1] for each in rounds), 3) for rounds in (alone, watched)],
-        "site_cores": [round(statistics.median(each[2] for each in rounds), 3) for rounds in (alone, watched)],
+        "server_cores": [round(medians.server_cores, 3) for medians in (medians_alone, medians_watched)],
+        "site_cores": [round(medians.site_cores, 3) for medians in (medians_alone, medians_watched)],
         "microseconds_of_a_bare_send": round(bare, 1),
         "microseconds_of_the_site_a_watcher_and_ply": round(
-            1e6 * cost / (arguments.watchers + arguments.others) / rates[1], 1
+            1e6 * cost / (arguments.watchers + arguments.others) / medians_watched.plies_per_second, 1
         ),
     }
 

@@ -88,13 +88,13 @@ def problem_of(advisory: Mapping[str, Any], package: LockedPackage) -> str:
     if "withdrawn" in advisory:
         return ""
     try:
-        named = [each for each in advisory.get("affected", ()) if _is_about(each.get("package", {}), package.name)]
-        if not any(_affects(each, Version(package.version)) for each in named):
+        entries = [entry for entry in advisory.get("affected", ()) if _is_about(entry.get("package", {}), package.name)]
+        if not any(_affects(entry, Version(package.version)) for entry in entries):
             return ""
         fixes = {
             event["fixed"]
-            for each in named
-            for range_ in each.get("ranges", ())
+            for entry in entries
+            for range_ in entry.get("ranges", ())
             if range_["type"] == "ECOSYSTEM"
             for event in range_["events"]
             if "fixed" in event and Version(event["fixed"]) > Version(package.version)
@@ -114,7 +114,7 @@ def _is_about(named: Mapping[str, Any], package: str) -> bool:
 
 def _affects(affected: Mapping[str, Any], version: Version) -> bool:
     """Evaluate one `affected` entry as the OSV schema defines it: a version in the list or within a range."""
-    if any(_parsed(each) == version for each in affected.get("versions", ())):
+    if any(_parsed(listed) == version for listed in affected.get("versions", ())):
         return True
     return any(
         _within(range_["events"], version) for range_ in affected.get("ranges", ()) if range_["type"] == "ECOSYSTEM"

@@ -77,12 +77,11 @@ def _bom_of(product: Component, packages: Sequence[LockedPackage], subject: Comp
     for component in components:
         bom.components.add(component)
     for parent in (product, *components):
-        bom.register_dependency(
-            parent, [one for one, each in zip(components, packages, strict=True) if parent.name in each.parents]
-        )
+        pairs = zip(components, packages, strict=True)
+        bom.register_dependency(parent, [child for child, package in pairs if parent.name in package.parents])
     everything = sorted(
-        f"{each.bom_ref} {sorted(each_hash.content for each_hash in each.hashes)}"
-        for each in (product, *bom.components)
+        f"{component.bom_ref} {sorted(component_hash.content for component_hash in component.hashes)}"
+        for component in (product, *bom.components)
     )
     bom.serial_number = uuid.uuid5(_NAMESPACE, "\n".join(everything))
     return bom

@@ -137,9 +137,9 @@ class Relay:
         except* (OSError, EOFError):
             pass
         finally:
-            for each in (writer, back):
-                self._open.discard(each)
-                each.transport.abort()
+            for open_writer in (writer, back):
+                self._open.discard(open_writer)
+                open_writer.transport.abort()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
@@ -257,7 +257,7 @@ class Cluster:
 
     def logs(self) -> str:
         """Return the logs of all servers and referees."""
-        return "".join(f"--- {each.output.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
+        return "".join(f"--- {process.output.name}\n{self.log(process)}" for process in (*self.servers, *self.referees))
 
     async def close(self) -> None:
         """Stop all processes by SIGTERM."""

@@ -400,7 +400,7 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them(
         one, other = (rows_of(cluster.database, _PLAYED.format(slug)) for slug in ("undisturbed", "disturbed"))
         assert one == other
         for event in ("units_claimed", "bot_online"):
-            assert all(event in cluster.log(each) for each in (accepting, lost)), cluster.logs()
+            assert all(event in cluster.log(referee) for referee in (accepting, lost)), cluster.logs()
         assert "bot_online" not in cluster.log(plain) + cluster.log(cluster.servers[0])
         assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
 

@@ -115,7 +115,7 @@ async def kill_database(cluster: Cluster) -> None:
 
 async def freeze_referee(cluster: Cluster) -> None:
     """Stop a referee long enough for it to count as lost, then let it continue."""
-    referee = next(each for each in cluster.referees if each.alive)
+    referee = next(running for running in cluster.referees if running.alive)
     referee.signal(signal.SIGSTOP)
     await asyncio.sleep(FROZEN_SECONDS)
     referee.signal(signal.SIGCONT)
@@ -194,7 +194,7 @@ async def watch_tournament(cluster: Cluster, slug: str, ordinals: Sequence[int] 
     """Watch the tournament at each server, and some of its games at each."""
     name = f"tournaments/{slug}"
     names = [name, *(f"{name}/games/{ordinal}" for ordinal in ordinals)]
-    observers = [Observer(address, each) for address in cluster.addresses.values() for each in names]
+    observers = [Observer(address, watched) for address in cluster.addresses.values() for watched in names]
     async with asyncio.TaskGroup() as tasks:
         watching = [tasks.create_task(observer.watch()) for observer in observers]
         yield observers

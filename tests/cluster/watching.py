@@ -50,7 +50,8 @@ class Observer:
                 known = self.view.games.get(ply.game)
                 begun = [game for game in message.increments.games if game.name == ply.game]
                 length = len(begun[0].moves) if begun else len(known.moves) if known is not None else -1
-                before = [each.ply for each in message.increments.plies if each.game == ply.game and each.ply < ply.ply]
+                plies_of_game = [other.ply for other in message.increments.plies if other.game == ply.game]
+                before = [number for number in plies_of_game if number < ply.ply]
                 if length >= 0 and ply.ply != length + len(before):
                     self.gaps.append(f"{ply.game}: ply {ply.ply} after {length} and {before}")
         self.view.take(message)

@@ -65,7 +65,7 @@ def test_each_command_is_described_on_one_page_and_listed() -> None:
     commands = sorted(
         f"noughts {' '.join(path)}" for path, node in commands_and_groups() if not hasattr(node, "commands")
     )
-    described = "".join(page(f"commands/{each.name}") for each in (REFERENCE / "commands").glob("*.md"))
+    described = "".join(page(f"commands/{file.name}") for file in (REFERENCE / "commands").glob("*.md"))
     groups = {f"noughts {' '.join(path)}" for path, node in commands_and_groups() if path and hasattr(node, "commands")}
     assert sorted({*re.findall(r"(?m)^## (noughts .+)$", described)} - groups) == commands
     assert sorted(re.findall(r"\[`(noughts [^`]+)`\]", page("commands.md"))) == commands

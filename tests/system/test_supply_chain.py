@@ -76,7 +76,7 @@ def test_bill_of_the_image_has_base_wheel_and_linux_packages(release: Path) -> N
     wheel = hashlib.sha256((release / WHEEL).read_bytes()).hexdigest()
     assert listed[f"pkg:pypi/noughts@{VERSION}"]["hashes"] == [{"alg": "SHA-256", "content": wheel}]
     assert "pkg:docker/python@3.12-slim" in listed
-    names = [each["name"] for each in listed.values()]
+    names = [component["name"] for component in listed.values()]
     assert "uvloop" in names
     assert "colorama" not in names
     assert names.count("numpy") == 1

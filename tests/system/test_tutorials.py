@@ -46,7 +46,7 @@ def lines(text: str) -> list[str]:
 def assert_printed(expected: list[str], output: str) -> None:
     """Check that each expected line is the beginning of a line of the output."""
     printed = lines(output)
-    missing = [line for line in expected if not any(each.startswith(line) for each in printed)]
+    missing = [line for line in expected if not any(printed_line.startswith(line) for printed_line in printed)]
     assert missing == [], f"the output was:\n{output}"
 
 

@@ -111,8 +111,8 @@ async def watch_late(feed: "FeedServiceAsyncStub", game: str, go: Path) -> tuple
             for ply in message.increments.plies:
                 assert ply.ply == len(moves)
                 moves.append(ply.cell)
-            for each in message.increments.ends:
-                end = each
+            if message.increments.ends:
+                end = message.increments.ends[-1]
     return first_plies, moves, end
 
 

@@ -84,17 +84,17 @@ def index(argument: str) -> str:
 
 def of_panel(panel: str) -> str:
     """Return the description of each command under a heading of the top-level help."""
-    found = [command for command in all_commands() if command.panel == panel]
-    if not found:
+    commands = [command for command in all_commands() if command.panel == panel]
+    if not commands:
         raise KeyError(panel)
     parts: list[str] = []
     groups: list[str] = []
-    for each in found:
-        for context in reversed(list(_groups_of(each))):
+    for command in commands:
+        for context in reversed(list(_groups_of(command))):
             if (line := context.command_path) not in groups:
                 groups.append(line)
                 parts += [f"## {line}", _text(context.command.help), _example(context.command)]
-        parts.append(_described(each))
+        parts.append(_described(command))
     return "\n\n".join(parts)
 
 
@@ -153,8 +153,14 @@ def described(parameter: Any, context: Any, folder: str = _HERE) -> tuple[str, s
 
 
 def _range(least: str | None, most: str | None) -> str:
-    shown = [f"{int(each):,}" if each and each.isdigit() else each for each in (least, most)]
-    return f"{shown[0]} to {shown[1]}" if all(shown) else f"at least {shown[0]}" if shown[0] else f"at most {shown[1]}"
+    minimum, maximum = _with_commas(least), _with_commas(most)
+    if minimum and maximum:
+        return f"{minimum} to {maximum}"
+    return f"at least {minimum}" if minimum else f"at most {maximum}"
+
+
+def _with_commas(bound: str | None) -> str | None:
+    return f"{int(bound):,}" if bound and bound.isdigit() else bound
 
 
 def _summary(command: Command) -> str:

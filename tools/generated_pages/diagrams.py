@@ -88,12 +88,16 @@ def _text(x: float, y: float, text: str, *, bold: bool = False, anchor: str = "m
 
 def _arrow(start: Box, end: Box, arrow: Arrow) -> str:
     points = list(_path(start, end, arrow.shift))
-    line, head = (" ".join(f"{x:g},{y:g}" for x, y in each) for each in (points, _head(*points[-2:])))
+    line, head = map(_coordinates, (points, _head(*points[-2:])))
     drawn = (
         f'<polyline points="{line}" fill="none" stroke="var(--color-brand-primary)" stroke-width="1.5"/>'
         f'<polygon points="{head}" fill="var(--color-brand-primary)"/>'
     )
     return drawn + _label(points, arrow)
+
+
+def _coordinates(points: Sequence[Point]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
 def _head(before: Point, tip: Point) -> Sequence[Point]:

@@ -15,9 +15,9 @@ from tools.generated_pages.markdown import code, prose, table
 from tools.generated_pages.protocol import comments_of_enum
 
 KINDS = [
-    each
-    for each in vars(errors).values()
-    if isinstance(each, type) and issubclass(each, NoughtsError) and each is not NoughtsError
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, NoughtsError) and value is not NoughtsError
 ]
 """All errors, in the order of their definitions."""
 

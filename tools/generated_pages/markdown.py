@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table. Columns that are empty in all rows are left out."""
-    cells = [[_cell(each) for each in row] for row in rows]
+    cells = [[_cell(text) for text in row] for row in rows]
     used = [number for number, _ in enumerate(header) if any(row[number] for row in cells)]
     lines = [header, ["---"] * len(header), *cells]
     return "\n".join(f"| {' | '.join(line[number] for number in used)} |" for line in lines)

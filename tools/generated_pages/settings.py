@@ -15,7 +15,7 @@ def of_command(name: str) -> str:
     """Return the settings of `serve`, `referee` or `web`, in the order of the help."""
     if name not in COMMANDS:
         raise KeyError(name)
-    [command] = [each for each in all_commands() if each.line == f"noughts {name}"]
+    [command] = [command for command in all_commands() if command.line == f"noughts {name}"]
     context = command.context
     options = {
         key: option
@@ -35,7 +35,7 @@ def _row(name: str, key: str, option: Any, context: Any) -> tuple[str, ...]:
         value, default = "`true` or `false`", code(str(bool(option.default)).lower())
     elif option.multiple:
         value = f"list of {value}"
-    shared = [code(each) for each in option.envvar or () if not each.startswith(f"NOUGHTS_{name.upper()}_")]
+    shared = [code(variable) for variable in option.envvar or () if not variable.startswith(f"NOUGHTS_{name.upper()}_")]
     if shared:
         meaning += f" Also {', '.join(shared)} in the environment."
     return code(key), value, meaning, default, bounds

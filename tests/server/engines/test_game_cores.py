@@ -41,7 +41,7 @@ def cores_of(process: int) -> list[set[int]]:
     """Return the allowed cores of a process and of each of its children."""
     with open(f"/proc/{process}/task/{process}/children") as file:
         family = [process, *map(int, file.read().split())]
-    return [os.sched_getaffinity(each) for each in family]
+    return list(map(os.sched_getaffinity, family))
 
 
 def test_both_engines_of_a_game_and_their_processes_share_a_core(engines: list[int]) -> None:

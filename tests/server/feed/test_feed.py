@@ -373,7 +373,7 @@ async def test_a_frame_has_only_the_newest_state_of_a_board(cinema: WatchedServe
             await watching.read_message()
         increments = watching.messages[-1].increments
         assert [len(game.moves) for game in increments.games] == [7]
-        assert [each.cell for each in increments.plies] == [8]
+        assert [watched_ply.cell for watched_ply in increments.plies] == [8]
         assert list(watching.view.games[GAME].moves) == [*range(7), 8]
 
 

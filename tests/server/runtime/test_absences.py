@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -132,4 +133,5 @@ def waiting_questions(server: Server) -> list[tuple[int, tuple[int, int]]]:
     """Return the entries whose games wait for them, each with its open question; (0, 0) if the bot is away."""
     assert server.play is not None
     assert isinstance(server.referee, Referee)
-    return [each for playing in server.play.playing() for each in server.referee.kept_waiting(playing.tournament)]
+    tournaments = [playing.tournament for playing in server.play.playing()]
+    return list(chain.from_iterable(map(server.referee.kept_waiting, tournaments)))

@@ -69,7 +69,7 @@ def test_public_addresses_of_this_machine_are_refused(binds_any: bool) -> None:
         switch = f"for n in 4 6; do echo {int(binds_any)} > /proc/sys/net/ipv$n/ip_nonlocal_bind; done"
         run_checked([*at_host, "sh", "-c", switch])
         *own_addresses, other_address = run_checked([*at_host, sys.executable, "-c", FIND_PROGRAM]).stdout.splitlines()
-    expected = [f"{each} is the machine of this server" for each in ADDRESSES]
+    expected = [f"{address} is the machine of this server" for address in ADDRESSES]
     # If programs can use any address, a second address in one network is not recognised.
     assert [own_addresses[:2], own_addresses[3:]] == [expected[:2], expected[3:]]
     assert own_addresses[2] == expected[2] or binds_any
@@ -112,12 +112,12 @@ async def test_an_owner_has_four_lookups_that_delay_no_other(monkeypatch: pytest
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     async with asyncio.TaskGroup() as tasks:
-        finds = [tasks.create_task(find(1)) for _ in range(OWNER_LOOKUPS)]
+        find_tasks = [tasks.create_task(find(1)) for _ in range(OWNER_LOOKUPS)]
         await asyncio.sleep(0)
-        finds[0].cancel()  # its thread continues
+        find_tasks[0].cancel()  # its thread continues
         with pytest.raises(LookupsBusy):
             await find(1)
-        finds.append(tasks.create_task(find(2)))
+        find_tasks.append(tasks.create_task(find(2)))
         await asyncio.sleep(0)
         may_answer.set()
-    assert [each.result() for each in finds[1:]] == [(["8.8.8.8"], 80)] * OWNER_LOOKUPS
+    assert [task.result() for task in find_tasks[1:]] == [(["8.8.8.8"], 80)] * OWNER_LOOKUPS

@@ -24,7 +24,7 @@ async def until_online(client: Client, bot: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
             online = await client.bots.ListBots(bots_pb2.ListBotsRequest(online_only=True))
-            if f"bots/{bot}" in [each.name for each in online.bots]:
+            if f"bots/{bot}" in [online_bot.name for online_bot in online.bots]:
                 return
             await asyncio.sleep(0.01)
 

@@ -191,16 +191,16 @@ async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> N
     alice, bob = await client.token("alice"), await client.token("bob")
     names = [f"ada-{number}" for number in range(Limits().bot_challenges + 1)]
     async with client.online(alice, *names), logged_in(client, bob, "bob", Undecided()):
-        made = [await challenge(client, alice, name) for name in names[:-1]]
+        challenges = [await challenge(client, alice, name) for name in names[:-1]]
         refusal = await refusal_of(challenge(client, alice, names[-1]))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         assert refusal.info.metadata["subject"] == "open challenges of bots/bob"
         # A token that may challenge may also cancel its challenge.
         player = await client.token("alice", "play")
-        await client.cancel(player, made[0].name.removeprefix("tournaments/"))
-        made[0] = await challenge(client, alice, names[-1])
-        for each in made:
-            await client.cancel(player, each.name.removeprefix("tournaments/"))
+        await client.cancel(player, challenges[0].name.removeprefix("tournaments/"))
+        challenges[0] = await challenge(client, alice, names[-1])
+        for open_challenge in challenges:
+            await client.cancel(player, open_challenge.name.removeprefix("tournaments/"))
 
 
 async def test_an_owner_with_many_open_challenges_begins_no_more(tmp_path: Path) -> None:
@@ -224,10 +224,10 @@ async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner
     async with client_of(tmp_path / "y.sqlite", limits=Limits(challenges=1)) as client:
         token, site = await client.token("shop"), await client.token("shop", "play", "site")
         async with client.online(token, "ada"), logged_in(client, token, "bob", Undecided()):
-            made = [await challenge(client, site) for _ in range(2)]
+            challenges = [await challenge(client, site) for _ in range(2)]
             assert (await refusal_of(challenge(client, token))).info.metadata["subject"] == "open challenges of yours"
-            for each in made:
-                await client.cancel(token, each.name.removeprefix("tournaments/"))
+            for open_challenge in challenges:
+                await client.cancel(token, open_challenge.name.removeprefix("tournaments/"))
 
 
 async def test_a_challenge_of_a_bot_that_has_left_is_cancelled(client: Client) -> None:

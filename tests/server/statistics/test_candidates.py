@@ -103,11 +103,11 @@ def test_the_schedule_does_not_depend_on_the_order_in_which_games_end(seed: int)
     expected = make_candidates(3)
     while not expected.over:
         slot = expected.known + 1
-        expected.add({each: result(expected.schedule[(each - 1) // 2], each) for each in (slot, slot + 1)})
+        expected.add({game: result(expected.schedule[(game - 1) // 2], game) for game in (slot, slot + 1)})
     candidates, games = make_candidates(3), dict[int, MatchGame]()
     while not candidates.over:
         slots = range(candidates.known + 1, 2 * len(candidates.schedule) + 1)
-        slot = random_source.choice([each for each in slots if each not in games])
+        slot = random_source.choice([open_slot for open_slot in slots if open_slot not in games])
         games[slot] = result(candidates.schedule[(slot - 1) // 2], slot)
         if slot % 50 == 0:
             candidates = Candidates(TEST, 3, 1_000, candidates.schedule)

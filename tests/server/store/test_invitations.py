@@ -34,8 +34,8 @@ async def run(url, secret, first, number):
     store = await Store.open(url)
     done = 0
     sys.stdin.readline()
-    for each in range(number):
-        make = partial(register, name=f"{first}{chr(97 + each)}z", invitation=secret, now_ms=1, limits=Limits())
+    for index in range(number):
+        make = partial(register, name=f"{first}{chr(97 + index)}z", invitation=secret, now_ms=1, limits=Limits())
         try:
             await store.write(make)
             done += 1

@@ -32,9 +32,9 @@ def watched(server: ServerUnderTest) -> Iterator[Site]:
 def large(server: ServerUnderTest, site: Site) -> str:
     """The name of a finished game of gomoku."""
     server.match("fives", "first-free", games=1, variant="gomoku", seed=7)
-    for each in site.get("/api/v1/tournaments").document["tournaments"]:
-        if each["title"] == "fives - first-free":
-            return f"{each['name']}/games/1"
+    for tournament in site.get("/api/v1/tournaments").document["tournaments"]:
+        if tournament["title"] == "fives - first-free":
+            return f"{tournament['name']}/games/1"
     raise AssertionError("the match is missing")
 
 

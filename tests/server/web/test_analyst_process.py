@@ -135,17 +135,17 @@ async def test_one_process_of_the_lowest_priority_ends_when_nobody_asks(monkeypa
     async with analysing(SPEC) as analyst:
         await opinion_of(analyst, "gomoku", 0)
         running = processes()
-        assert sum(PROCESS in each.cmdline() for each in running) == 1
+        assert sum(PROCESS in process.cmdline() for process in running) == 1
         assert len(running) > 1
-        for each in running:
-            assert each.nice() == 19
-            assert len(each.cpu_affinity() or []) == 1
-        computing = [each for each in running if PROCESS in each.cmdline() or str(ENGINE) in each.cmdline()]
+        for process in running:
+            assert process.nice() == 19
+            assert len(process.cpu_affinity() or []) == 1
+        computing = [process for process in running if {PROCESS, str(ENGINE)} & set(process.cmdline())]
         assert len(computing) == 2
-        assert {nice_of_session(each) for each in computing} <= {None, 10}
+        assert set(map(nice_of_session, computing)) <= {None, 10}
         monkeypatch.setattr(analyst_module, "_IDLE_SECONDS", 0.05)
         await opinion_of(analyst, "gomoku", 0, 1)
-        await wait_until(lambda: not processes() and not any(each.is_running() for each in running))
+        await wait_until(lambda: not processes() and not any(process.is_running() for process in running))
 
 
 async def test_killed_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ async def test_killed_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> No
         running = processes()
         running[0].kill()
         assert (await opinion_of(analyst, "gomoku", 0, 1))["score"] == 35
-        await wait_until(lambda: not any(each.is_running() for each in running))
+        await wait_until(lambda: not any(process.is_running() for process in running))
 
 
 async def test_visitors_have_few_places_and_one_position_for_each_game() -> None:

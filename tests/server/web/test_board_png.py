@@ -60,9 +60,9 @@ def test_a_png_shows_the_position_at_its_ply_and_can_be_cached(site: Site, cup: 
 
 
 async def test_boards_of_all_kinds_of_variants_are_drawn() -> None:
-    drawn = [await png(game_of(variant), 2) for variant in VARIANTS]
-    assert all(size(each) == SIZE for each in drawn)
-    assert len(set(drawn)) == len(VARIANTS)
+    pictures = [await png(game_of(variant), 2) for variant in VARIANTS]
+    assert all(size(picture) == SIZE for picture in pictures)
+    assert len(set(pictures)) == len(VARIANTS)
 
 
 async def test_pictures_are_drawn_with_the_lowest_priority() -> None:
@@ -106,8 +106,8 @@ async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.Mon
     assert (most_at_once, drawn) == (1, 3)
     # A picture whose request has timed out is still not drawn at the same time as another one.
     monkeypatch.setattr(board_png, "_SECONDS", 0.001)
-    refused = await asyncio.gather(*(png(game_of("mnk:5,6,3"), ply) for ply in (1, 2, 3)), return_exceptions=True)
-    assert any(isinstance(each, Failure) for each in refused)
+    results = await asyncio.gather(*(png(game_of("mnk:5,6,3"), ply) for ply in (1, 2, 3)), return_exceptions=True)
+    assert any(isinstance(result, Failure) for result in results)
     assert await png(game, 1)  # this picture is cached, so it does not wait
     monkeypatch.setattr(board_png, "_SECONDS", 60)
     await png(game_of("mnk:5,7,3"), 1)

@@ -382,18 +382,18 @@ def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, sit
         table.evaluate("table => (table.scrollLeft = 40)")
         slow.may_play.set()
         expect(page.locator("#round-3")).to_be_attached()
-        for each in (page, other):
-            each.bring_to_front()
-            expect(each.locator(".state")).to_have_text("finished")
-            expect(each.locator(".facts")).to_contain_text("ended")
+        for open_page in (page, other):
+            open_page.bring_to_front()
+            expect(open_page.locator(".state")).to_have_text("finished")
+            expect(open_page.locator(".facts")).to_contain_text("ended")
         assert page.locator("#round-1").get_attribute("open") is None
         assert table.evaluate("table => table.scrollLeft") == 40
         page.bring_to_front()
         expect(page.locator("#round-1 summary")).to_be_focused()
         expect(page.locator(".facts time").first).not_to_contain_text("UTC")
         # The page is fetched once; afterwards only parts that have changed.
-        assert len([each for each in answers if each.url.endswith("?tab=rounds")]) == 1
-        fetched = [each.text() for each in answers if "/parts?" in each.url and each.status == 200]
+        assert len([answer for answer in answers if answer.url.endswith("?tab=rounds")]) == 1
+        fetched = [answer.text() for answer in answers if "/parts?" in answer.url and answer.status == 200]
         assert fetched
         assert all('data-part="standings"' not in text and "<head" not in text for text in fetched)
 
@@ -476,16 +476,16 @@ def test_scores_of_a_live_game_survive_a_reload_and_reach_other_sites(
             expect(page.locator("#board .stone")).to_have_count(4)
             page.reload()
             other.goto(f"{path}/games/1")
-            for each in (page, other):
-                expect(each.locator("#scores")).to_be_visible()
-                assert each.evaluate(drawn_scores) == 2
+            for open_page in (page, other):
+                expect(open_page.locator("#scores")).to_be_visible()
+                assert open_page.evaluate(drawn_scores) == 2
             for bot in bots.values():
                 bot.steps.release(9)
-            for each in (page, other):
-                expect(each.locator("#outcome")).to_contain_text("won, 1-0")
+            for open_page in (page, other):
+                expect(open_page.locator("#outcome")).to_contain_text("won, 1-0")
                 # With scores of both sides the bar appears; the number is the last score of the first bot.
-                expect(each.locator("#score-bar")).to_be_visible()
-                expect(each.locator("#score-first")).to_have_attribute("title", re.compile(r"\+6$"))
+                expect(open_page.locator("#score-bar")).to_be_visible()
+                expect(open_page.locator("#score-first")).to_have_attribute("title", re.compile(r"\+6$"))
 
 
 def test_a_hidden_tab_closes_its_stream_and_catches_up_when_shown(

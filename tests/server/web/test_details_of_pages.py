@@ -58,11 +58,15 @@ class Silent(Bot):
         return position.free[0]
 
 
+def tournament_names(site: Site) -> set[str]:
+    return {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
+
+
 @pytest.mark.processes
 def test_the_clock_of_a_loss_on_time_is_at_zero(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    earlier = tournament_names(site)
     server.match(Silent(), "first-free", games=1, time="0.4+0")
-    (name,) = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]} - known
+    (name,) = tournament_names(site) - earlier
     with page_in(browser, site.address) as page:
         page.goto(f"/{name}/games/1")
         expect(page.locator("#clock-first")).to_have_text("0:00.0")

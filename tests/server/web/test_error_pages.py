@@ -40,7 +40,7 @@ async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest
         hub = Hub(upstream, tasks)
         page = FrontPage(upstream, hub)
         first, *others = await asyncio.gather(*(page.content() for _ in range(20)))
-        assert all(each == first for each in others)
+        assert all(content == first for content in others)
         assert upstream.calls <= 20
         hub.close()
         await upstream.close()

@@ -89,10 +89,15 @@ def follow_to_the_end(page: Page) -> None:
     assert len(cells) == len(set(cells)) == PLIES
 
 
+def website_processes(server: int) -> list[psutil.Process]:
+    """Return the children of the server that run the website."""
+    return [child for child in psutil.Process(server).children() if CHILD in child.cmdline()]
+
+
 def test_killed_site_loses_no_game_and_its_browsers_reconnect(tmp_path: Path, browser: Browser) -> None:
     with league(tmp_path) as running_league, page_in(browser, running_league.site) as page:
         open_game(page, running_league.game)
-        (child,) = (each for each in psutil.Process(running_league.server.pid).children() if CHILD in each.cmdline())
+        [child] = website_processes(running_league.server.pid)
         child.kill()
         eventually(lambda: child.is_running(), lambda running: not running, 60)
         follow_to_the_end(page)
@@ -102,9 +107,7 @@ def test_site_of_a_killed_server_frees_its_port(tmp_path: Path) -> None:
     serve = ["serve", "--db", str(tmp_path / "games.sqlite"), "--format", "json", "--listen", "127.0.0.1:0", "--web"]
     with started([*serve, "127.0.0.1:0"], environment()) as server:
         site = json.loads(first_line(server))["web"].removeprefix("http://")
-        (child,) = eventually(
-            lambda: [each for each in psutil.Process(server.pid).children() if CHILD in each.cmdline()], bool
-        )
+        [child] = eventually(lambda: website_processes(server.pid), bool)
         eventually(lambda: urlopen(f"http://{site}/", timeout=PATIENCE).status, lambda status: status == 200)
         child.suspend()  # like a busy child, it cannot notice the end of the server
         server.kill()

@@ -73,7 +73,7 @@ def test_a_watcher_sees_a_game_from_its_snapshot_to_its_end(server: ServerUnderT
         plies: list[int] = []
         ended: list[Any] = []
         while (event := events.next()) is not None and event.kind != "over":
-            plies += [each["cell"] for each in event.data["plies"]]
+            plies += [ply_data["cell"] for ply_data in event.data["plies"]]
             ended += event.data["ends"]
         assert plies == list(WINNING_CELLS)
         (end,) = ended
@@ -113,7 +113,8 @@ def test_reconnected_watcher_gets_the_missed_events_or_a_snapshot(server: Server
         with site.events(path, Last_Event_ID=last_seen.number) as events:
             missed = events.next()
             assert missed is not None
-            assert (missed.kind, [each["cell"] for each in missed.data["plies"]]) == ("increments", [3])
+            assert missed.kind == "increments"
+            assert [ply_data["cell"] for ply_data in missed.data["plies"]] == [3]
         with site.events(path, Last_Event_ID="abc-7") as events:
             snapshot = events.next()
             assert snapshot is not None
@@ -131,8 +132,8 @@ async def test_slow_watcher_gets_a_snapshot_instead_of_waiting_events() -> None:
     ((kind, event_id, data),) = await read_events(watcher, 1)
     assert (kind, event_id, data["games"][0]["moves"]) == ("snapshot", "a-5", [0, 1, 2, 3, 4])
     stream.take(ply(5))
-    for each in (watcher, other):
-        ((kind, event_id, data),) = await read_events(each, 1)
+    for joined in (watcher, other):
+        ((kind, event_id, data),) = await read_events(joined, 1)
         assert (kind, event_id, data["plies"][0]["cell"]) == ("increments", "a-6", 5)
 
 

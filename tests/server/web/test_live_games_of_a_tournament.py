@@ -31,16 +31,16 @@ class Waiting(Bot):
 def test_page_links_to_all_live_games(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     allowed = threading.Event()
     match = threading.Thread(target=lambda: server.match(Waiting(allowed), "first-free", games=GAMES, timeout=PATIENCE))
-    known = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    earlier = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
     with page_in(browser, site.address) as page:
         match.start()
         try:
             name = eventually(
                 lambda: next(
                     (
-                        each["name"]
-                        for each in site.get("/api/v1/tournaments").document["tournaments"]
-                        if each["name"] not in known and each["state"] == "running"
+                        tournament["name"]
+                        for tournament in site.get("/api/v1/tournaments").document["tournaments"]
+                        if tournament["name"] not in earlier and tournament["state"] == "running"
                     ),
                     "",
                 )

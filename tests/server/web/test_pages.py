@@ -78,7 +78,7 @@ def test_old_names_of_filters_redirect_to_the_new_ones(site: Site) -> None:
 def test_page_of_a_game_says_how_its_opening_was_agreed(server: ServerUnderTest, site: Site) -> None:
     server.match("fives", "random", variant="gomoku+swap2", games=1)
     tournaments = site.get("/api/v1/tournaments").document["tournaments"]
-    name = next(each["name"] for each in tournaments if each["variant"] == "gomoku+swap2")
+    name = next(tournament["name"] for tournament in tournaments if tournament["variant"] == "gomoku+swap2")
     agreement = site.get(f"/api/v1/{name}/games/1").document["game"]["agreement"]
     words = re.search('<p id="opening" class="note">(.*?)</p>', site.get(f"/{name}/games/1").text)
     assert words
@@ -265,9 +265,8 @@ class SameCellBot(Bot):
 def test_openings_of_a_game_are_those_of_its_rating_list(site: Site, server: ServerUnderTest) -> None:
     # Other tests do not play this variant.
     server.match("random", "first-free", variant="caro", time="20+0.1")
-    (name,) = (
-        each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"] if each["variant"] == "caro"
-    )
+    tournaments = site.get("/api/v1/tournaments").document["tournaments"]
+    [name] = [tournament["name"] for tournament in tournaments if tournament["variant"] == "caro"]
     first, second, *_ = site.get(f"/api/v1/{name}/games/1").document["game"]["moves"]
     link = f"/explorer?variant=caro&amp;time_class=bullet&amp;moves={first},{second}"
     assert f'href="{link}"' in site.get(f"/{name}/games/1?ply=2").text

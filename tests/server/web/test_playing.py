@@ -126,8 +126,8 @@ def drawing_move(page: Page) -> int:
     from noughts_referee.rules import Position, parse_variant
 
     moves = [
-        int(each)
-        for each in page.evaluate("[...document.querySelectorAll('#board .stone')].map((s) => s.dataset.cell)")
+        int(cell)
+        for cell in page.evaluate("[...document.querySelectorAll('#board .stone')].map((s) => s.dataset.cell)")
     ]
     move = make_bot(parse_spec("minimax")).choose(Position.after(parse_variant("tictactoe"), moves))
     assert isinstance(move, int) or hasattr(move, "cell")

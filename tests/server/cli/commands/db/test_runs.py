@@ -75,16 +75,16 @@ def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str
     [run] = kept_runs(env)
     assert run["games"] > 0
     assert run["games_total"] == 1_000_000
-    assert [each["would_delete"] for each in kept_runs(env, "--prune 1d --dry-run")] == [False]
+    assert [kept_run["would_delete"] for kept_run in kept_runs(env, "--prune 1d --dry-run")] == [False]
     listed = run_noughts(["db", "runs"], env | {"COLUMNS": "80"}).stdout
     assert f"{datetime.fromisoformat(run['time']):%Y-%m-%d %H:%M}" in listed
     assert run["file"] in listed, "a path that is broken into lines cannot be copied"
-    assert [each["deleted"] for each in kept_runs(env, "--prune 1d")] == [False]
+    assert [kept_run["deleted"] for kept_run in kept_runs(env, "--prune 1d")] == [False]
     old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     for file in tmp_path.glob("noughts/runs/*"):
         os.utime(file, (old, old))
-    assert [each["would_delete"] for each in kept_runs(env, "--prune 1d --dry-run")] == [True]
-    assert [each["deleted"] for each in kept_runs(env, "--prune 1d")] == [True]
+    assert [kept_run["would_delete"] for kept_run in kept_runs(env, "--prune 1d --dry-run")] == [True]
+    assert [kept_run["deleted"] for kept_run in kept_runs(env, "--prune 1d")] == [True]
     assert kept_runs(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
 

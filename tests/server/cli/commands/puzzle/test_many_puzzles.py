@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,9 +72,8 @@ def test_api_and_page_have_the_puzzles_of_the_command_line(league: League) -> No
     while page["next_page_token"]:
         page = league.site.get(f"/api/v1/puzzles?page_size=500&page_token={page['next_page_token']}").document
         listed += page["puzzles"]
-    assert [(each["position"], each["line"], each["kind"]) for each in listed] == [
-        (each["position"], each["line"], each["kind"]) for each in league.puzzles
-    ]
+    fields = itemgetter("position", "line", "kind")
+    assert list(map(fields, listed)) == list(map(fields, league.puzzles))
     address = "/puzzles"
     for puzzle in islice(league.puzzles, PAGES):
         text = league.site.get(address).text

@@ -56,7 +56,8 @@ def test_puzzles_are_filtered_by_variant_and_moves(noughts: Noughts, env: dict[s
         lines = noughts(
             f"puzzle list --variant tictactoe --moves-to-win {number} --format json", env=env
         ).stdout.splitlines()
-        assert [json.loads(line) for line in lines] == [each for each in puzzles if each["moves_to_win"] == number]
+        expected = [puzzle for puzzle in puzzles if puzzle["moves_to_win"] == number]
+        assert [json.loads(line) for line in lines] == expected
     assert noughts("puzzle list --variant connect4", env=env).stdout == "No such puzzles yet.\n"
 
 

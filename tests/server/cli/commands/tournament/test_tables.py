@@ -161,8 +161,8 @@ def test_csv_is_one_table_that_must_be_named(noughts: Any, refusal: Refusal, cup
 def test_every_format_of_games_gives_the_same_standings(noughts: Any, cup_folder: Path, suffix: str) -> None:
     noughts(f"records convert {cup_folder}/games.jsonl {cup_folder}/games{suffix}")
     first, second = (
-        json.loads(noughts(f"tournament tables {cup_folder}/games{each} --kind standings --format json").stdout)
-        for each in (".jsonl", suffix)
+        json.loads(noughts(f"tournament tables {cup_folder}/games{file_suffix} --kind standings --format json").stdout)
+        for file_suffix in (".jsonl", suffix)
     )
     assert first["standings"] == second["standings"]
 
