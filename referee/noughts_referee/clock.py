@@ -100,12 +100,13 @@ def clocks_after(
 
     The clocks start after the first `opening_plies` moves, which the players did not make.
     """
-    left = [None if limit is None else limit.start_us for limit in limits]
+    clocks_us = [None if limit is None else limit.start_us for limit in limits]
     for ply, took in islice(enumerate(times_us), opening_plies, None):
-        limit, before = limits[ply & 1], left[ply & 1]
+        limit, before = limits[ply & 1], clocks_us[ply & 1]
         if limit is not None and before is not None:
-            left[ply & 1] = limit.after_move(before, took)
-    return left[0], left[1]
+            clocks_us[ply & 1] = limit.after_move(before, took)
+    first_us, second_us = clocks_us
+    return first_us, second_us
 
 
 def late_moves(
@@ -115,16 +116,17 @@ def late_moves(
 
     The arguments are those of `clocks_after`.
     """
-    left = [0 if limit is None else limit.start_us for limit in limits]
+    clocks_us = [0 if limit is None else limit.start_us for limit in limits]
     late = [0, 0]
     for ply, took in islice(enumerate(times_us), opening_plies, None):
         side = ply & 1
         limit = limits[side]
         if limit is not None and limit.timed:
-            if took > limit.limit_us(left[side]):
+            if took > limit.limit_us(clocks_us[side]):
                 late[side] += 1
-            left[side] = limit.after_move(left[side], took)
-    return late[0], late[1]
+            clocks_us[side] = limit.after_move(clocks_us[side], took)
+    first_late, second_late = late
+    return first_late, second_late
 
 
 def parse_time_control(text: str) -> TimeControl:

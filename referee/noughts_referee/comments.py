@@ -128,7 +128,7 @@ def unpack_comments(packed: bytes | None) -> dict[int, str]:
     if unpacking.eof:
         return {int(ply): text for ply, text in json.loads(data).items()}
     # The JSON is cut, so only the complete comments in it can be read.
-    comments = {int(comment[1]): str(json.loads(comment[2])) for comment in _COMMENT.finditer(data)}
+    comments = {int(ply): str(json.loads(text)) for ply, text in (match.groups() for match in _COMMENT.finditer(data))}
     if comments:
         comments[max(comments)] += CUT
     return comments

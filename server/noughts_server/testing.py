@@ -100,8 +100,9 @@ class ServerUnderTest:
         rules = parse_variant(variant)
         bots = [make_bot(parse_spec(bot), rules) if isinstance(bot, str) else bot for bot in (first, second)]
         labels = [parse_spec(bot).short if isinstance(bot, str) else type(bot).__name__ for bot in (first, second)]
-        if labels[0] == labels[1]:
-            labels[1] += "#2"
+        first_label, second_label = labels
+        if first_label == second_label:
+            labels = [first_label, f"{second_label}#2"]
         settings = TournamentSettings(
             variant=rules.name,
             time=parse_time_control(time),

@@ -94,8 +94,8 @@ class PositionBoards:
         if len(self._variants) < 2:
             return [questions]
         rows: dict[Variant, list[tuple[int, int, Position]]] = {}
-        for question in questions:
-            rows.setdefault(question[2].variant, []).append(question)
+        for game, ply, position in questions:
+            rows.setdefault(position.variant, []).append((game, ply, position))
         return [
             Questions(
                 games=[game for game, _, _ in part],

@@ -92,7 +92,9 @@ class ThoughtReader:
     def _line(self, text: str, cell: int, columns: int, rows: int) -> tuple[int, ...]:
         """Return the cells of these points; none if the line does not begin with the move."""
         points = _POINTS.findall(text)[:LONGEST_PV]
-        if points[0][0]:
+        first_letter, *_ = points[0]
+        uses_letters = bool(first_letter)
+        if uses_letters:
             letter_points = [(letter, int(number)) for letter, number, _, _ in points if letter]
             lines = [[place(*point, rows) for point in letter_points] for place in self._letter_points]
         else:
@@ -102,7 +104,7 @@ class ThoughtReader:
         fitting = [index for index, line in enumerate(lines) if line[0] == begin]
         if not fitting:
             return ()
-        if points[0][0]:
+        if uses_letters:
             self._letter_points = [self._letter_points[index] for index in fitting]
         else:
             self._number_points = [self._number_points[index] for index in fitting]

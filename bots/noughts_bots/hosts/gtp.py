@@ -158,9 +158,8 @@ class GtpBot(Bot):
             line = self._line()
             match = _ANSWER.fullmatch(line)
             if match is not None:
-                sign = match[1]
-                number = match[2]
-                text = match[3] or match[4] or ""
+                sign, number, spaced_text, adjacent_text = match.groups()
+                text = spaced_text or adjacent_text or ""
                 # An engine that does not understand a command can refuse it without its number.
                 if not self._repeats_numbers or number == str(self._number) or (sign == "?" and not number):
                     return sign, number, text

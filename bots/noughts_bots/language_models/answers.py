@@ -40,7 +40,8 @@ class AnswerForm:
     def text_of(self, completion: Completion) -> str:
         """Return the text that counts as the model's answer."""
         if "tools" in self.request and [name for name, _ in completion.calls] == ["play"]:
-            return completion.calls[0][1]
+            [(_, arguments)] = completion.calls
+            return arguments
         return completion.text
 
     def judge(self, text: str, view: View, position: Position) -> Verdict:

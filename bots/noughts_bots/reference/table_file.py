@@ -220,7 +220,7 @@ class _Reader:
         words = line.split(None, 2)
         board = words[0]
         mover = words[1] if len(words) > 1 else ""
-        rest = words[2] if len(words) > 2 else ""
+        ratings = words[2] if len(words) > 2 else ""
         try:
             position = Position.parse(variant, f"{board} {mover or '?'}")
         except PositionError as error:
@@ -228,7 +228,7 @@ class _Reader:
             raise self._error(_excerpt(f"{board} {mover}"), error.expected, advice) from None
         if not position.free:
             raise self._error(_excerpt(f"{board} {mover}"), "a position with a free cell", "remove the line")
-        columns = rest.split(_SEPARATOR)
+        columns = ratings.split(_SEPARATOR)
         if len(columns) not in (1, 3):
             advice = "a learner's line has ratings, visits and half points; any other has ratings only"
             raise self._error(f"{len(columns)} columns", f"1 or 3, with `{_SEPARATOR}` between them", advice)

@@ -74,12 +74,14 @@ def may_become_another_user() -> bool:
 
 def may_mount() -> bool:
     """Return whether this process has the capability to mount."""
-    return bool(_capabilities()[0] >> _MAY_MOUNT & 1)
+    effective, _ = _capabilities()
+    return bool(effective >> _MAY_MOUNT & 1)
 
 
 def has_capabilities() -> bool:
     """Return whether this process has, or can take, any of the first 32 capabilities."""
-    return bool(_capabilities()[1])
+    _, permitted = _capabilities()
+    return bool(permitted)
 
 
 def leave_mounts(*, and_user: bool = False) -> None:

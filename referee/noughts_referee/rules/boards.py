@@ -64,4 +64,6 @@ def _runs(board: Board, length: int) -> tuple[tuple[int, int], ...]:
 
 
 def _moved(place: _Place, step: _Place, times: int) -> _Place:
-    return place[0] + times * step[0], place[1] + times * step[1], place[2] + times * step[2]
+    column, row, layer = place
+    across, down, through = step
+    return column + times * across, row + times * down, layer + times * through

@@ -146,9 +146,9 @@ class ChildSession:
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, f"a move after {moves}" if moves else "a move")).moves.game:
             pass  # an acknowledgement only
-        answer_keys = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
-        if answer_keys != ([game], [len(moves)], 1):
-            got = f"an answer for games {answer_keys[0]}, plies {answer_keys[1]}, with {answer_keys[2]} cells"
+        games, plies, cells = list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell)
+        if (games, plies, cells) != ([game], [len(moves)], 1):
+            got = f"an answer for games {games}, plies {plies}, with {cells} cells"
             raise self.fault(got, f"one for game {game}, ply {len(moves)}")
         if answer.moves.resigned:
             raise Resign(*reasons(answer.moves)[:1])

@@ -36,12 +36,17 @@ _EXTRAS = {
 def require_extra(line: str, extra: str) -> None:
     """Raise Problem if the extra that a command needs is not installed; `line` is the command as it is typed."""
     if not has_extra(extra):
-        raise _missing_package(line, _EXTRAS[extra][0], extra)
+        raise _missing_package(line, _main_package(extra), extra)
 
 
 def has_extra(extra: str) -> bool:
     """Return whether the packages of an extra are installed."""
-    return find_spec(_EXTRAS[extra][0]) is not None
+    return find_spec(_main_package(extra)) is not None
+
+
+def _main_package(extra: str) -> str:
+    package, *_ = _EXTRAS[extra]
+    return package
 
 
 def explain_missing_package(error: BaseException, line: str) -> Problem | None:

@@ -73,8 +73,8 @@ def match_details_message(tournament: Tournament, statistics: pb.MatchStatistics
         course=_course_messages(counts, statistics),
         endings=sorted(endings, key=lambda row: row.voids - row.wins - row.draws - row.losses),
         openings=[
-            pb.MatchOpening(moves=moves, wins=results[0], draws=results[1], losses=results[2])
-            for moves, results in counts.get("openings", ())
+            pb.MatchOpening(moves=moves, wins=wins, draws=draws, losses=losses)
+            for moves, (wins, draws, losses, _) in counts.get("openings", ())
         ],
         openings_total=counts.get("openings_total", 0),
         referees=[pb.RefereeGames(name=name, games=games) for name, games in counts.get("referees", {}).items()],
@@ -100,7 +100,8 @@ def _course_messages(counts: Mapping[str, Any], statistics: pb.MatchStatistics) 
         return []
     course = [(0, 0.0), *counts.get("course", ())]
     pairs_counted = sum(statistics.pentanomial)
-    if course[-1][0] < pairs_counted:
+    last_pairs, _ = course[-1]
+    if last_pairs < pairs_counted:
         course.append((pairs_counted, statistics.sprt.llr))
     return [pb.LlrPoint(pairs=pairs, llr=llr) for pairs, llr in course]
 

@@ -22,11 +22,12 @@ class BoardLayout:
     """
 
     def __init__(self, board: dict[str, Any], labels: bool, used: list[int] | None = None) -> None:
-        self._board_size = int(board["columns"]), int(board["rows"])
+        self._board_columns = int(board["columns"])
+        self._board_rows = int(board["rows"])
         self.layers = int(board["layers"])
         (self._first_column, self.columns), (self._first_row, self.rows) = self._area(used)
         self.names: list[str] = board["names"][self._first_column : self._first_column + self.columns]
-        self.top_name = self._board_size[1] - self._first_row
+        self.top_name = self._board_rows - self._first_row
         self.stars = [
             (column, row)
             for column, row in map(self.square, board["stars"])
@@ -48,8 +49,8 @@ class BoardLayout:
 
     def _area(self, used: list[int] | None) -> list[tuple[int, int]]:
         """Return the first column to draw and the number of columns, and the same for rows."""
-        columns, rows = self._board_size
-        if used is None or self.layers > 1 or max(self._board_size) <= _LARGEST_WHOLE:
+        columns, rows = self._board_columns, self._board_rows
+        if used is None or self.layers > 1 or max(columns, rows) <= _LARGEST_WHOLE:
             return [(0, columns), (0, rows)]
         used = used or [rows // 2 * columns + columns // 2]
         used_columns = [cell % columns for cell in used]
@@ -67,11 +68,11 @@ class BoardLayout:
 
     def layer(self, cell: int) -> int:
         """Return the layer of a cell."""
-        return cell // (self._board_size[0] * self._board_size[1])
+        return cell // (self._board_columns * self._board_rows)
 
     def square(self, cell: int) -> tuple[int, int]:
         """Return column and row of the cell in the drawn part of its layer."""
-        columns, rows = self._board_size
+        columns, rows = self._board_columns, self._board_rows
         return cell % columns - self._first_column, cell // columns % rows - self._first_row
 
     def centre(self, cell: int) -> tuple[int, int]:
@@ -85,13 +86,14 @@ class BoardLayout:
         Lines of a board for stones go through the centres of the cells; without inset, they surround the cells. On a
         side on which the board is cropped, the lines reach the edge.
         """
-        more = 0 if inset else 1
+        # Without inset, a line runs along both edges of the board.
+        extra_lines = 0 if inset else 1
         left, above = (1 if start else inset for start in (self._first_column, self._first_row))
-        right = inset if self._first_column + self.columns == self._board_size[0] else 1
-        below = inset if self._first_row + self.rows == self._board_size[1] else 1
+        right = inset if self._first_column + self.columns == self._board_columns else 1
+        below = inset if self._first_row + self.rows == self._board_rows else 1
         wide, high = self.width - left - right, self.height - above - below
-        down = (f"M{x + inset + column * CELL} {y + above}v{high}" for column in range(self.columns + more))
-        across = (f"M{x + left} {y + inset + row * CELL}h{wide}" for row in range(self.rows + more))
+        down = (f"M{x + inset + column * CELL} {y + above}v{high}" for column in range(self.columns + extra_lines))
+        across = (f"M{x + left} {y + inset + row * CELL}h{wide}" for row in range(self.rows + extra_lines))
         return "".join((*down, *across))
 
     def plate(self, x: int, y: int) -> str:
@@ -109,12 +111,12 @@ class BoardLayout:
         columns = (
             str(x + column * CELL + HALF) if 0 <= column < self.columns else "-"
             for x, _ in self.corners
-            for column in range(-self._first_column, self._board_size[0] - self._first_column)
+            for column in range(-self._first_column, self._board_columns - self._first_column)
         )
         rows = (
             str(y + row * CELL + HALF) if 0 <= row < self.rows else "-"
             for _, y in self.corners
-            for row in range(-self._first_row, self._board_size[1] - self._first_row)
+            for row in range(-self._first_row, self._board_rows - self._first_row)
         )
         return " ".join(columns), " ".join(rows)
 

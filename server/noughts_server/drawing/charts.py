@@ -192,7 +192,7 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
         return None
     points = [(point["pairs"], point["llr"]) for point in course]
     ratios = [ratio for _, ratio in points]
-    last = points[-1][0]
+    last, _ = points[-1]
     margin = (upper - lower) / 8
     chart = Chart(PAGE, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
     chart.rules([Tick(upper, f"H1 {upper:.1f}", "h1"), Tick(0, "0"), Tick(lower, f"H0 {lower:.1f}", "h0")])

@@ -67,7 +67,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     add_scores(message, game.scores)
     if game.clocks_us is not None:
         first_us, second_us = game.clocks_us
-        set_clocks(message, first_us if limits[0] else None, second_us if limits[1] else None)
+        first_limit, second_limit = limits
+        set_clocks(message, first_us if first_limit else None, second_us if second_limit else None)
     else:
         message.state = pb.GAME_STATE_ENDED
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]

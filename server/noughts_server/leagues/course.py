@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from noughts_proto.errors import ExplainedError
@@ -120,18 +121,25 @@ def _is_server(text: str) -> bool:
     return is_host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65_536
 
 
-_EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
-    "variant": (_is_variant, "a variant, e.g. connect4"),
-    "time": (_is_time_control, "a time control, e.g. 1/move or 60+0.5"),
-    "nightly": (is_clock, "HH:MM, e.g. 02:00"),
-    "closes": (_is_time_with_zone, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"),
-    "address": (is_site, f"{SITE}, e.g. https://games.example"),
-    "server": (_is_server, f"HOST:PORT, e.g. {DEFAULT_SERVER}"),
-    "python_packages": (
+class _ExpectedText(NamedTuple):
+    is_valid: Callable[[str], bool]
+    description: str
+
+
+_EXPECTED_TEXTS: Mapping[str, _ExpectedText] = {
+    "variant": _ExpectedText(_is_variant, "a variant, e.g. connect4"),
+    "time": _ExpectedText(_is_time_control, "a time control, e.g. 1/move or 60+0.5"),
+    "nightly": _ExpectedText(is_clock, "HH:MM, e.g. 02:00"),
+    "closes": _ExpectedText(
+        _is_time_with_zone, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"
+    ),
+    "address": _ExpectedText(is_site, f"{SITE}, e.g. https://games.example"),
+    "server": _ExpectedText(_is_server, f"HOST:PORT, e.g. {DEFAULT_SERVER}"),
+    "python_packages": _ExpectedText(
         _are_packages,
         "import names of packages separated by commas, e.g. numpy,scipy, or an empty text",
     ),
-    "accept": (are_kinds, "py, wasm, or both separated by a comma"),
+    "accept": _ExpectedText(are_kinds, "py, wasm, or both separated by a comma"),
 }
 """For each key, the check of its text and the description of a correct one."""
 
@@ -147,12 +155,13 @@ def _problems(document: Mapping[str, object]) -> Iterator[str]:
                 yield f"{key}: got no value, expected the key"
             continue
         value = document[key]
+        expected_text = _EXPECTED_TEXTS.get(key)
         if key == "games_per_pair":
             # `type`, because a bool is also an instance of int.
             if type(value) is not int or not 2 <= value <= MOST_GAMES or value % 2:
                 yield f"{key}: got {value!r}, expected {GAMES}"
         elif not isinstance(value, str):
-            description = f": {_EXPECTED[key][1]}" if key in _EXPECTED else ""
+            description = f": {expected_text.description}" if expected_text else ""
             yield f"{key}: got {value!r}, expected a text{description}"
-        elif key in _EXPECTED and not _EXPECTED[key][0](value):
-            yield f"{key}: got {value!r}, expected {_EXPECTED[key][1]}"
+        elif expected_text and not expected_text.is_valid(value):
+            yield f"{key}: got {value!r}, expected {expected_text.description}"

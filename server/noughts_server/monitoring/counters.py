@@ -52,6 +52,13 @@ class Distribution:
         return max(self.latest, default=0.0)
 
 
+class _Progress(NamedTuple):
+    """The stored games of a tournament at a time of the monotonic clock, in seconds."""
+
+    time: float
+    games: int
+
+
 class Sample(NamedTuple):
     """The counters at a time of the monotonic clock, in seconds."""
 
@@ -84,7 +91,7 @@ class Counters:
         self._clock = clock
         self._began = clock()
         self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
-        self._progress: dict[int, deque[tuple[float, int]]] = {}
+        self._progress: dict[int, deque[_Progress]] = {}
         """The numbers of games of a running tournament with their times, at most one each second."""
 
     @asynccontextmanager
@@ -123,11 +130,10 @@ class Counters:
         if not history:
             return 0.0
         now = self._clock()
-        recent = [(time, games) for time, games in history if now - time <= _HISTORY_SECONDS]
-        first_time, first_games = recent[0] if recent else history[-1]
-        last_games = history[-1][1]
-        seconds = now - first_time
-        return (last_games - first_games) / seconds if seconds >= 1 else 0.0
+        last = history[-1]
+        first = next((progress for progress in history if now - progress.time <= _HISTORY_SECONDS), last)
+        seconds = now - first.time
+        return (last.games - first.games) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
         due = 0
@@ -159,11 +165,11 @@ class Counters:
             if history is None:
                 self._forget_old(now)
                 history = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
-            if not history or now - history[-1][0] >= 1:
-                history.append((now, progress.games_done))
+            if not history or now - history[-1].time >= 1:
+                history.append(_Progress(now, progress.games_done))
 
     def _forget_old(self, now: float) -> None:
         """Delete the progress of tournaments without recent games: a cancelled one never counts as finished."""
-        old = [key for key, history in self._progress.items() if now - history[-1][0] > _HISTORY_SECONDS]
+        old = [key for key, history in self._progress.items() if now - history[-1].time > _HISTORY_SECONDS]
         for key in old:
             del self._progress[key]

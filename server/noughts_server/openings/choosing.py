@@ -90,19 +90,20 @@ def _random_opening(openings: Openings, variant: Variant, seed: int, game_pair: 
         most_uneven = MOST_LEAD
         tries = _SEARCHES
     draws = Draws(game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair), 0)
-    best: tuple[OpeningChoice, int] | None = None
+    best: OpeningChoice | None = None
+    best_score = 0
     for _ in range(tries):
         opening = drawn_plies(variant, openings.plies, draws, natural=natural)
         if opening is not None:
             score = unevenness(variant, opening)
             if score <= most_uneven:
                 return opening, True
-            if best is None or score < best[1]:
-                best = opening, score
+            if best is None or score < best_score:
+                best, best_score = opening, score
     if best is None:
         expected = f"fewer plies for {variant.name}"
         raise OpeningError(f"{openings.plies} plies, which ended the game in all {tries} tries", expected)
-    return best[0], False
+    return best, False
 
 
 def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:

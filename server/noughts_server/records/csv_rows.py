@@ -118,7 +118,10 @@ def _separates(line: str, separator: str) -> bool:
 
 
 def _is_game(cells: list[str]) -> bool:
-    return len(cells) >= len(_REQUIRED) and result_of(cells[2]) in RESULTS
+    if len(cells) < len(_REQUIRED):
+        return False
+    _, _, result, *_ = cells
+    return result_of(result) in RESULTS
 
 
 def _heading(cells: list[str]) -> dict[str, int]:

@@ -40,29 +40,29 @@ async def _export(
     store: Store, folder: Path, data_set: DataSet, show: Callable[[int, int], None]
 ) -> dict[str, tuple[int, bool]]:
     days = await store.read(games_by_day)
-    keys = {key for _, key, *_ in days}
+    keys = {day.tournament for day in days}
     tournaments = await store.read(lambda connection: {key: get_tournament_by_id(connection, key) for key in keys})
     files = dict[str, tuple[int, bool]]()
     variants = Counter[str]()
-    for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day[0]):%Y-%m}"):
+    for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day.day):%Y-%m}"):
         parts = list(group)
         games_before = variants.total()
-        for _, key, count, *_ in parts:
-            variants[tournaments[key].settings.variant] += count
+        for part in parts:
+            variants[tournaments[part.tournament].settings.variant] += part.games
         # Everything that determines the content of the file.
         determinants = [
             SCHEMA_VERSION,
-            [(*part, tournaments[part[1]].name, tournaments[part[1]].settings.title) for part in parts],
+            [(*part, tournaments[part.tournament].name, tournaments[part.tournament].settings.title) for part in parts],
         ]
         content = sha256(json.dumps(determinants).encode()).hexdigest()
         file = folder / f"{month}.parquet"
         if is_new := not has_content(file, content):
-            ended = (parts[0][0] * DAY_MS, (parts[-1][0] + 1) * DAY_MS)
+            ended = (parts[0].day * DAY_MS, (parts[-1].day + 1) * DAY_MS)
             with replacing(file) as out, parquet_output(out.buffer, data_set.rows, content) as output:
-                for key in dict.fromkeys(key for _, key, *_ in parts):
+                for key in dict.fromkeys(part.tournament for part in parts):
                     async for game in _games(store, key, ended):
                         output.write(archive_record(game, tournaments[key]))
-                        show(games_before + output.rows, sum(day[2] for day in days))
+                        show(games_before + output.rows, sum(day.games for day in days))
         files[file.name] = variants.total() - games_before, is_new
     data_set.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")
     return files

@@ -261,7 +261,8 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
 def _cell(variant: Variant, value: str) -> int:
     if len(value) != 2 or not set(value) <= set(_LETTERS):
         raise RecordError(f"the move [{value}]", "two letters as in [hh], column and row from the top left")
-    return cell_at(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
+    column, row = (_LETTERS.index(letter) for letter in value)
+    return cell_at(variant, column, row, f"[{value}]")
 
 
 def _ending(nodes: list[Node], facts: dict[str, str], colors: str) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 def llr_chart(points: Sequence[tuple[int, float]], lower: float, upper: float) -> Markup:
     """Draw the log-likelihood ratio over games as a series, followed by the upper and the lower limit."""
-    games = points[-1][0]
+    games, _ = points[-1]
     ratios = [llr for _, llr in points]
     padding = (upper - lower) / 20
     least = min(lower, *ratios) - padding

@@ -33,7 +33,8 @@ class Match(NamedTuple):
         for games, llr in self.points:
             if not self.test.lower < llr < self.test.upper:
                 # The points of a long match are only a sample.
-                about = "about " if self.points[-1][0] > 2 * len(self.points) else ""
+                last_games, _ = self.points[-1]
+                about = "about " if last_games > 2 * len(self.points) else ""
                 return f"accepts {'H1' if llr >= self.test.upper else 'H0'} after {about}{games:,} games"
         return "is not decided"
 

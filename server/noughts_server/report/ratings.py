@@ -27,7 +27,8 @@ def fit_ratings(tally: Tally) -> ReportRatings | None:
 
     If the games cannot compare all bots, each gets two virtual draws against the pool, and the page says so.
     """
-    pairs = ((*pair, score.counts) for pair, score in tally.independent_scores.items() if pair[0] != pair[1])
+    scores = tally.independent_scores
+    pairs = ((first, second, score.counts) for (first, second), score in scores.items() if first != second)
     games = count_pairs(pairs, tally.labels)
     try:
         ratings = rate(games)

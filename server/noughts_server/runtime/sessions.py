@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import grpc
 
@@ -88,6 +88,11 @@ class OnlineBot:
             )
 
 
+class _LoginElsewhere(NamedTuple):
+    server: str
+    login: OnlineBot
+
+
 class SessionConnection(Protocol):
     """A connection to a bot, or to one of its processes."""
 
@@ -129,7 +134,7 @@ class Sessions:
         self._standby: dict[int, OnlineBot] = {}
         """The expected logins of the versions that this server starts when they are needed."""
         self._streams = 0
-        self._elsewhere: dict[int, tuple[str, OnlineBot]] = {}
+        self._elsewhere: dict[int, _LoginElsewhere] = {}
         """The server and the login of each version that has a stream at another server of the cluster."""
 
     def stand_by(self, bots: dict[int, OnlineBot]) -> None:
@@ -193,7 +198,8 @@ class Sessions:
             return self._logins.get(version)
         if version in self._standby:
             return self._standby[version]
-        return self._elsewhere[version][1] if version in self._elsewhere else None
+        elsewhere = self._elsewhere.get(version)
+        return None if elsewhere is None else elsewhere.login
 
     def check_plays(self, connection: Connection, version: int, field: str, variant: str) -> None:
         """Raise InvalidArgument of the request's `field` if the bot version declares variants, but not this one.
@@ -266,7 +272,7 @@ class Sessions:
 
     def logins_online(self) -> dict[int, OnlineBot]:
         """Return the logins of the bot versions that are online, at any server of a cluster."""
-        elsewhere = {version: login for version, (_, login) in self._elsewhere.items()}
+        elsewhere = {version: entry.login for version, entry in self._elsewhere.items()}
         return {**elsewhere, **self._standby, **self._online_logins()}
 
     def _online_logins(self) -> dict[int, OnlineBot]:
@@ -340,14 +346,14 @@ class Sessions:
         """Record that a bot version has logged in at another server; `login` is None if its stream there has ended."""
         before = self._elsewhere.get(version)
         if login is not None:
-            self._elsewhere[version] = server, login
-        elif before is not None and before[0] == server:
+            self._elsewhere[version] = _LoginElsewhere(server, login)
+        elif before is not None and before.server == server:
             del self._elsewhere[version]
 
     def forget_elsewhere_except(self, server: str, versions: set[int]) -> None:
         """Forget the bot versions recorded at another server, except these."""
-        known = [version for version, (holder, _) in self._elsewhere.items() if holder == server]
-        for version in known:
+        recorded = [version for version, entry in self._elsewhere.items() if entry.server == server]
+        for version in recorded:
             if version not in versions:
                 del self._elsewhere[version]
 

@@ -183,16 +183,15 @@ class ThroughputQueue:
                     space = min(space, max(1, seats) - taken[bot])
             return space
 
-        ready = [
-            share
-            for share in self._shares.values()
-            if share.wants_turn
-            and self._referee.queued(share.key) < min(sizes[share.timed, share.owner][0], space_of(share))
-        ]
+        def is_ready(share: _Share) -> bool:
+            size, _ = sizes[share.timed, share.owner]
+            return share.wants_turn and self._referee.queued(share.key) < min(size, space_of(share))
+
+        ready = [share for share in self._shares.values() if is_ready(share)]
         if ready:
             share = min(ready, key=self._rank)
             owner = self._owners[share.owner]
-            size = sizes[share.timed, share.owner][0]
+            size, _ = sizes[share.timed, share.owner]
             space = space_of(share)
             if not share.urgency:
                 owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.computing import Computing
@@ -115,13 +115,21 @@ def view_of(name: str, state: ListState) -> View:
     return _BY_NAME[name]
 
 
+class _CachedPlaces(NamedTuple):
+    places: Places
+    state: ListState
+    """The state of the rating list when the places were computed."""
+    expires_at: float
+    """By the monotonic clock."""
+
+
 class LeaderboardViews:
     """Pages of leaderboards. A thread computes one view at a time; each view is kept until its list changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._cache: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
-        """By view and list: the places, the state of the list at their computation, and their expiry time."""
+        self._cache: dict[tuple[View, str], _CachedPlaces] = {}
+        """By view and list."""
         self._turn = asyncio.Lock()
         self._computing = Computing("leaderboard-view")
 
@@ -152,7 +160,7 @@ class LeaderboardViews:
         cached = self._cache.get((view, name))
         # While another view is being computed, older places are better than a wait.
         if cached and (self._turn.locked() or self._is_recent(view, name, state)):
-            return cached[0]
+            return cached.places
         async with self._turn:
             if not self._is_recent(view, name, state):
                 stored, bots = await answer_in_turn(
@@ -160,15 +168,14 @@ class LeaderboardViews:
                 )
                 compute = partial(self._compute, view, name, state, games=stored, bots=bots)
                 await self._computing.run(name, compute)
-            return self._cache[view, name][0]
+            return self._cache[view, name].places
 
     def _is_recent(self, view: View, name: str, state: ListState) -> bool:
         """Return whether the cached places of the view can still be used."""
         cached = self._cache.get((view, name))
         if cached is None:
             return False
-        _, cached_state, kept_until = cached
-        return cached_state == state or time.monotonic() < kept_until
+        return cached.state == state or time.monotonic() < cached.expires_at
 
     def _compute(
         self, view: View, name: str, state: ListState, games: list[Any], bots: dict[str, tuple[int, bool]]
@@ -178,6 +185,6 @@ class LeaderboardViews:
             began = time.monotonic()
             places = view.places(games, bots)
             now = time.monotonic()
-            self._cache[view, name] = places, state, now + _REST * (now - began)
+            self._cache[view, name] = _CachedPlaces(places, state, now + _REST * (now - began))
             if len(self._cache) > _MOST_CACHED:
                 del self._cache[next(iter(self._cache))]

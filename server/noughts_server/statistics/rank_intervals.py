@@ -69,7 +69,8 @@ def range_quantile(rate: float, number: int) -> float:
     takes 40 MiB of memory.
     """
     smallest = np.linspace(-_REACH, _REACH, _STEPS)
-    weights = number * np.exp(-smallest * smallest / 2) / math.sqrt(2 * math.pi) * (smallest[1] - smallest[0])
+    step = smallest[1] - smallest[0]
+    weights = number * np.exp(-smallest * smallest / 2) / math.sqrt(2 * math.pi) * step
     below = ndtr(smallest)
     low, high = 0.0, 2 * _REACH
     for _ in range(_HALVINGS):

@@ -153,8 +153,10 @@ def _undecided(time: float, drift: float, variance: float, below: float, above: 
     deviation = math.sqrt(variance * time)
 
     def between(source: float) -> float:
-        ends = [lean * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)]
-        return math.exp(ends[0]) - math.exp(ends[1])
+        upper, lower = (
+            lean * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)
+        )
+        return math.exp(upper) - math.exp(lower)
 
     periods = [2 * (below + above) * image for image in range(-_IMAGES, _IMAGES + 1)]
     return math.fsum(between(period) - between(2 * above - period) for period in periods)

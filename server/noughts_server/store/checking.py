@@ -205,7 +205,8 @@ class _Check:
         table = pair_scores.c
         pairs_of = select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses)
         stored_pairs = self._connection.execute(pairs_of.where(table.tournament_id == self._tournament.id))
-        self._compare("score of the entries", {(row[0], row[1]): [*row[2:]] for row in stored_pairs}, pairs)
+        stored_scores = {(first, second): [*score] for first, second, *score in stored_pairs}
+        self._compare("score of the entries", stored_scores, pairs)
         row_of = entry_scores.c
         totals_of = select(row_of.entry, row_of.wins, row_of.draws, row_of.losses)
         stored = self._connection.execute(totals_of.where(row_of.tournament_id == self._tournament.id))

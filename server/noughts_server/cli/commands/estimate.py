@@ -178,8 +178,9 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
         if result.rating is not None:
             rows.append((spec, result.rating, result.error95 or 0.0))
         rows.sort(key=lambda row: -row[1])
-        lowest = min(row[1] for row in rows) - 50
-        highest = max(row[1] for row in rows) + 50
+        ratings = [rating for _, rating, _ in rows]
+        lowest = min(ratings) - 50
+        highest = max(ratings) + 50
         scale = (_WIDTH - _LEFT_MARGIN - _RIGHT_MARGIN) / (highest - lowest)
         parts.append(f'<text x="10" y="{top + 16}" class="head">{escape(result.variant)}</text>')
         top += _ROW_HEIGHT

@@ -8,8 +8,8 @@ from noughts_server.cli import printing
 _WIDTH = 60
 _HEIGHT = 8
 
-# Dots of a braille character (Unicode 2800), by row and column.
 _BRAILLE = 0x2800
+"""The code point of the Braille character without dots."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a Braille character, row by row."""
 
@@ -17,7 +17,8 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 def print_line_chart(points: Sequence[tuple[float, float]], *, up: tuple[str, str], across: tuple[str, str]) -> None:
     """Print the points (at least one, x ascending) as a line, with labels at the ends of both axes, the lower first."""
     console = printing.stdout()
-    labels = {0: up[1], _HEIGHT - 1: up[0]}
+    lowest, highest = up
+    labels = {0: highest, _HEIGHT - 1: lowest}
     axis = "┤" if printing.unicode() else "|"
     for number, text in enumerate(line_chart(points, _WIDTH, _HEIGHT, unicode=printing.unicode())):
         console.print(f"{labels.get(number, ''):>6} {axis}{text.rstrip()}", soft_wrap=True)
@@ -35,7 +36,8 @@ def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *
     dots_across, dots_down = (2, 4) if unicode else (1, 1)
     columns, rows = width * dots_across, height * dots_down
     low, high = min(y for _, y in points), max(y for _, y in points)
-    left, right = points[0][0], points[-1][0]
+    left, _ = points[0]
+    right, _ = points[-1]
     cells = [[0] * width for _ in range(height)]
     previous: int | None = None
     for column in range(columns):
@@ -63,4 +65,5 @@ def _value(points: Sequence[tuple[float, float]], x: float) -> float:
     for (before, low), (after, high) in pairwise(points):
         if x <= after:
             return low + (high - low) * (x - before) / (after - before) if after > before else high
-    return points[-1][1]
+    _, last_value = points[-1]
+    return last_value

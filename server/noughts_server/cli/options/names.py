@@ -58,10 +58,10 @@ def read_bot_without_version(text: str) -> str:
 
 def read_game(text: str) -> str:
     """Return `tournaments/ID/games/NUMBER` for itself or for `ID/NUMBER`."""
-    parts = text.removeprefix("tournaments/").replace("/games/", "/").split("/")
-    if len(parts) != 2 or not parts[0] or not (parts[1].isascii() and parts[1].isdigit()):
+    tournament, _, number = text.removeprefix("tournaments/").replace("/games/", "/").partition("/")
+    if not tournament or not (number.isascii() and number.isdigit()):
         raise UsageProblem(f"NAME: got {text!r}, expected a game, e.g. `spring/7` or `tournaments/spring/games/7`")
-    return game_name(tournament_name(parts[0]), parts[1])
+    return game_name(tournament_name(tournament), number)
 
 
 def read_numbered_game(text: str, number: int | None) -> str:

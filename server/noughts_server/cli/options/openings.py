@@ -78,11 +78,13 @@ def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | 
     parsed = _RANDOM.fullmatch(text)
     if parsed is None:
         return None
-    kind = parsed[1]
-    plies, _, rest = parsed[2].partition(",")
-    if rest:
+    kind, value = parsed.groups()
+    plies, _, options = value.partition(",")
+    if options:
         fix = f"Write {kind}:{plies}. A book or a file can have start= and plies=, as in balanced15,start=2."
-        raise UsageProblem(f"--openings {text}: got {rest} after {kind}:{plies}, expected only a number of plies", fix)
+        raise UsageProblem(
+            f"--openings {text}: got {options} after {kind}:{plies}, expected only a number of plies", fix
+        )
     if order != "sequential":
         raise UsageProblem(f"--openings-order {order}: got {text}, expected a file or a book, which has an order")
     if not (plies.isascii() and plies.isdigit() and len(plies) < 4):

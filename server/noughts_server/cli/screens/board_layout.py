@@ -89,7 +89,8 @@ class Layout:
     @property
     def _block(self) -> int:
         """The width of a layer."""
-        return self._margin + self.variant.columns * self._pitch[0] - (1 if self.size.has_lines else 0)
+        across, _ = self._pitch
+        return self._margin + self.variant.columns * across - (1 if self.size.has_lines else 0)
 
     @property
     def _top(self) -> int:
@@ -105,7 +106,8 @@ class Layout:
     @property
     def height(self) -> int:
         """The height in lines."""
-        return self._top + self.variant.rows * self._pitch[1] - (1 if self.size.has_lines else 0)
+        _, down = self._pitch
+        return self._top + self.variant.rows * down - (1 if self.size.has_lines else 0)
 
     def place(self, cell: int) -> Place:
         """Return the top left character of a cell."""

@@ -269,7 +269,8 @@ class Ladder:
         below = range(place - 1, max(place - 1 - _NEIGHBOURS, -1), -1)
         above = range(place, min(place + _NEIGHBOURS, len(group.by_rating)))
         for index in chain(below, above):
-            other = self._bots[group.by_rating[index][1]]
+            _, entry = group.by_rating[index]
+            other = self._bots[entry]
             if self._may_meet(bot, other):
                 yield other
 

@@ -204,11 +204,11 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
 def findings(connection: Connection) -> Iterator[str]:
     """Yield the first findings of SQLite's own check."""
     try:
-        for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
-            if row[0] != "ok":
-                yield " ".join(str(row[0]).split())
-        for row in islice(connection.exec_driver_sql("PRAGMA foreign_key_check"), _MOST_FINDINGS):
-            yield f"a row of {row[0]} points to a row of {row[2]} that is not there"
+        for (finding,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
+            if finding != "ok":
+                yield " ".join(str(finding).split())
+        for table, _, parent, _ in islice(connection.exec_driver_sql("PRAGMA foreign_key_check"), _MOST_FINDINGS):
+            yield f"a row of {table} points to a row of {parent} that is not there"
     except DBAPIError as error:
         yield str(error.orig)
 

@@ -109,7 +109,7 @@ def list_bot_games(
     newest: int | None = None
     below_ordinal = 0
     if after:
-        newest, below_ordinal = int(after[0]), int(after[1])
+        newest, below_ordinal = map(int, after)
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
     only = get_tournament(connection, tournament).id if tournament else None

@@ -112,7 +112,8 @@ def export(
     if through is not None:
         statement = statement.where(games.c.ordinal <= through)
     if ended is not None:
-        statement = statement.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
+        start, end = ended
+        statement = statement.where(games.c.ended_at >= start, games.c.ended_at < end)
     # This closes the cursor even if the caller stops early.
     at_once = COMMENTED_ROWS_AT_ONCE if settings.keep_scores else ROWS_AT_ONCE
     with connection.execute(statement.execution_options(yield_per=at_once)) as rows:

@@ -320,15 +320,23 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
     return lost
 
 
-def games_by_day(connection: Connection) -> list[list[int]]:
-    """Return for each day (from 1970, in UTC) and tournament the number of games, and two sums.
+class GamesOfDay(NamedTuple):
+    """The games of a tournament that ended on one day. A change of one of the sums shows new games or faults."""
 
-    A change of the sums of the ordinals or of the lengths of the faults shows new games or faults.
-    """
+    day: int
+    """Days since 1970-01-01 in UTC."""
+    tournament: int
+    games: int
+    sum_of_ordinals: int
+    length_of_faults: int
+
+
+def games_by_day(connection: Connection) -> list[GamesOfDay]:
+    """Return the games of each day and tournament, in that order."""
     key = (games.c.ended_at // DAY_MS, games.c.tournament_id)
     sums = func.sum(games.c.ordinal), func.coalesce(func.sum(func.length(games.c.fault)), 0)
     rows = connection.execute(select(*key, func.count(), *sums).group_by(*key).order_by(*key))
-    return [list(map(int, row)) for row in rows]
+    return [GamesOfDay(*map(int, row)) for row in rows]
 
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:

@@ -105,9 +105,11 @@ def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
     if not tournament.settings.schedule.by_points:
         return {}
     rows = connection.execute(
-        select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)
+        select(byes.c.entry, func.count().label("byes"))
+        .where(byes.c.tournament_id == tournament.id)
+        .group_by(byes.c.entry)
     )
-    return {row[0]: row[1] for row in rows}
+    return {row.entry: row.byes for row in rows}
 
 
 def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> CrosstablePage:

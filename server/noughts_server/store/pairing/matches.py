@@ -114,7 +114,8 @@ class StoredMatch:
 
     def _matches(self) -> Sequence[MatchGames]:
         """Return the counted games of each comparison with the base."""
-        return [self._deciding()[1]]
+        _, match = self._deciding()
+        return [match]
 
     def _advise(self) -> None:
         """Set the advice if a match repeats its games."""
@@ -141,7 +142,7 @@ class StoredMatch:
             report_event(connection, "match.decided", self._id, now_ms, label=label, **facts)
 
     def _counts(self) -> dict[str, Any]:
-        match = self._deciding()[1]
+        _, match = self._deciding()
         return _counts(match) | {"course": match.course}
 
     def _deciding(self) -> tuple[int, MatchGames]:

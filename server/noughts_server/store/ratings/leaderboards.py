@@ -156,8 +156,9 @@ def leaderboard(
     last: tuple[float, int] | None = None
     above = 0
     if after is not None:
-        last = (float(after[0]), int(after[1]))
-        above = int(after[2])
+        last_rating, last_bot, above_count = after
+        last = (float(last_rating), int(last_bot))
+        above = int(above_count)
     bot_ids = _bots_of(connection, filters)
 
     def place(row: Row[Any]) -> tuple[float, int]:

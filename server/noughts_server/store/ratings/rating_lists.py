@@ -165,10 +165,10 @@ class Replay:
         stored = self._points()
         wrong: list[rater.HistoryRow] = []
         for key, (rating, ended_at) in self.history.items():
-            point = stored.get(key)
-            if point is None or point[0] != rating:
+            stored_rating, stored_time = stored.get(key, (None, ended_at))
+            if stored_rating != rating:
                 list_id, bot, count = key
-                wrong.append((list_id, bot, count, rating, ended_at if point is None else point[1]))
+                wrong.append((list_id, bot, count, rating, stored_time))
         return wrong
 
     def _points(self) -> dict[tuple[int, int, int], tuple[float, int]]:

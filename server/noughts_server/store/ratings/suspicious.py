@@ -253,12 +253,12 @@ def _moved(connection: Connection, row: Row[Any]) -> Suspicion:
             played[name] += pair_games
             lost += pair_losses
             give_way()
-    most = played.most_common(1)
+    most_frequent = next((name for name, _ in played.most_common(1)), None)
     return Suspicion(
         pattern=Pattern.RATING_MOVED,
         bot=bot_name(row.name),
         owner=row.owner,
-        opponent=bot_name(most[0][0]) if most else "",
+        opponent=bot_name(most_frequent) if most_frequent else "",
         other_owner=row.other_owner,
         games=played.total(),
         losses=lost,

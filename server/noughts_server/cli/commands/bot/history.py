@@ -77,13 +77,14 @@ def _print(name: str, response: pb.GetRatingHistoryResponse) -> None:
         console.print("No rated game here yet.")
         return
     line = [(float(point.games), point.rating) for point in response.points]
-    if not line or line[-1][0] != response.games:
+    if not response.points or response.points[-1].games != response.games:
         line.append((float(response.games), response.rating))
+    first_games, _ = line[0]
     low, high = min(rating for _, rating in line), max(rating for _, rating in line)
     print_line_chart(
         line,
         up=(printing.rating(low), printing.rating(high)),
-        across=(f"{line[0][0]:,.0f}", printing.count(response.games, "game")),
+        across=(f"{first_games:,.0f}", printing.count(response.games, "game")),
     )
     rows = [
         (f"{point.games:,}", printing.rating(point.rating), (exact(point.time) or "")[:19].replace("T", " "))

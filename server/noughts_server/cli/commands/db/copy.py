@@ -35,15 +35,15 @@ def copy(
     from noughts_server.store.engine.copying import copy_database
     from noughts_server.store.engine.database import Store
 
-    urls = [str(read_database(text)) for text in (source, target)]
-    if urls[0] == urls[1]:
+    source_url, target_url = str(read_database(source)), str(read_database(target))
+    if source_url == target_url:
         raise UsageProblem("FROM and TO: got one database, expected two")
 
     async def copy_rows(show: Callable[[int, int], None]) -> dict[str, int]:
         async with AsyncExitStack() as stack:
-            old = await Store.open(urls[0], alone=True, create=False)
+            old = await Store.open(source_url, alone=True, create=False)
             stack.push_async_callback(old.close)
-            new = await Store.open(urls[1], alone=True)
+            new = await Store.open(target_url, alone=True)
             stack.push_async_callback(new.close)
             return await copy_database(old, new, show)
 

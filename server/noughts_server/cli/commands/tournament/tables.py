@@ -122,7 +122,7 @@ def _document(title: str, tally: Tally, tables: list[Table]) -> dict[str, Any]:
     }
     return facts | {
         # The crosstable has the form of `tournament run`, with only the entries in the table.
-        table.kind: tally.crosstable(str(row[1]) for row in table.rows).document()
+        table.kind: tally.crosstable(str(label) for _, label, *_ in table.rows).document()
         if table.kind == TableKind.CROSSTABLE
         else table.document()
         for table in tables

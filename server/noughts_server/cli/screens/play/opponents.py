@@ -31,7 +31,8 @@ class Seating(MoveSource):
         match = self.match
         clocks = self.clocks
         rows = score_rows(match)
-        wins = {0: rows[0][1], 1: rows[2][1]}
+        (_, first_wins), _, (_, second_wins) = rows
+        wins = (first_wins, second_wins)
 
         def player(number: int) -> ShownPlayer:
             return ShownPlayer(

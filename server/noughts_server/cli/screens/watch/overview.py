@@ -83,9 +83,13 @@ class Overview:
             first = index if index >= len(games) - hidden else 0
             layout = arrange(draw, entries, width, height - 1)
             hidden = len(games) - sum(map(len, layout.boards))
-        room = width - layout.boards[0][0].width - 1 if layout.beside else width
+        if layout.beside:
+            [[board, *_], *_] = layout.boards
+            standings_width = width - board.width - 1
+        else:
+            standings_width = width
         standings = [
-            self._standings(tournament, layout.rows, room)
+            self._standings(tournament, layout.rows, standings_width)
             for tournament in tournaments
             if tournament.standings and layout.rows
         ]
