@@ -200,7 +200,7 @@ def exit_code(program: Program, arguments: list[str]) -> int:
 
 
 def _show_arguments(arguments: Sequence[str]) -> None:
-    """Let `ps` show these arguments in place of the server's, as far as there is room. Linux only."""
+    """Let `ps` show these arguments in place of the server's, as far as they fit. Linux only."""
     with suppress(OSError):
         # The program name is in parentheses and can contain anything.
         fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()

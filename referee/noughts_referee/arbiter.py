@@ -445,11 +445,11 @@ class Arbiter:
         """Announce the ends of these games to the players that waited; those that are not `stored` are void."""
         if not self._waiting_for_commit:
             return
-        kept = {(game.tournament, game.ordinal, game.attempt) for game in stored}
+        stored_keys = {(game.tournament, game.ordinal, game.attempt) for game in stored}
         for record in games:
             key = record.tournament, record.ordinal, record.attempt
             for player, game in self._waiting_for_commit.pop(key, ()):
-                if key not in kept:
+                if key not in stored_keys:
                     game.result, game.termination = VOID
                 player.outbox.ends.append(game)
                 self.touched.add(player)

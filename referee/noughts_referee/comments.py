@@ -76,11 +76,11 @@ class CommentKeeper:
         if ply in comments:
             return
         used = sum(_size(comment) for other, comment in comments.items() if other & 1 == ply & 1)
-        left = self.limits.game // 2 - used
-        if left <= 0:
+        bytes_left = self.limits.game // 2 - used
+        if bytes_left <= 0:
             return
         # One byte remains, so that at least the mark of the side's next comment is stored.
-        comment = shortened(text, min(self.limits.move, left - 1, self.comments.left(bot)))
+        comment = shortened(text, min(self.limits.move, bytes_left - 1, self.comments.left(bot)))
         comments[ply] = comment
         self.comments.take(bot, _size(comment))
 

@@ -80,8 +80,8 @@ class PendingTurns:
         written.update((game, now) for game in games if game not in self._resent)
         self._resent.difference_update(games)
         for game, ply in zip(games, plies, strict=True) if self._waiting_since else ():
-            held, since = self._waiting_since.pop(game, (None, now))
-            if held == ply:
+            waiting_ply, since = self._waiting_since.pop(game, (None, now))
+            if waiting_ply == ply:
                 written[game] = min(now, since)
         deadlines = [
             (written[game.handle] + self._allowed(game) + self._player.network_us, game.handle, game.ply)
@@ -101,8 +101,8 @@ class PendingTurns:
         if self._waiting_since:
             # A bot that reads the public feed can answer a question before it receives it.
             for game, ply in zip(games, plies, strict=True):
-                held, since = self._waiting_since.get(game, (None, arrived))
-                if held == ply:
+                waiting_ply, since = self._waiting_since.get(game, (None, arrived))
+                if waiting_ply == ply:
                     written[game] = min(arrived, since)
         # The bot can answer again after a wrong or late answer, so the question stays until the game's next question.
         times_us = [max(0, arrived - written.get(game, arrived)) for game in games]
@@ -187,8 +187,8 @@ class PendingTurns:
         read_until = self._stalls.arrival_time(now)
         overdue, later = [], []
         for handle, ply in questions:
-            held, since = self._waiting_since.get(handle, (None, now))
-            at = since if held == ply else self._written.get(handle)
+            waiting_ply, since = self._waiting_since.get(handle, (None, now))
+            at = since if waiting_ply == ply else self._written.get(handle)
             game = self._player.games.get(handle)
             if at is None or game is None or game.time is None:
                 continue

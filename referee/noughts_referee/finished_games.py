@@ -30,8 +30,8 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
     if first in withdrawn and second in withdrawn:
         result = Result.DRAW
-    gone = first if first in withdrawn else second
-    fault = withdrawal_fault(withdrawn[gone])
+    withdrawn_entry = first if first in withdrawn else second
+    fault = withdrawal_fault(withdrawn[withdrawn_entry])
     tournament = unit.conditions.tournament
     return FinishedGame(
         tournament=tournament,

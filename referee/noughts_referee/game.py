@@ -65,30 +65,30 @@ class Outbox:
 
     def without_turns(self) -> "Outbox":
         """Move the questions to a new outbox and return it. The other messages stay here."""
-        rest = Outbox()
-        rest.turn_game, self.turn_game = self.turn_game, rest.turn_game
-        rest.turn_ply, self.turn_ply = self.turn_ply, rest.turn_ply
-        rest.turn_cell, self.turn_cell = self.turn_cell, rest.turn_cell
-        rest.turns_timed, self.turns_timed = self.turns_timed, rest.turns_timed
-        rest.openings, self.openings = self.openings, rest.openings
-        return rest
+        questions = Outbox()
+        questions.turn_game, self.turn_game = self.turn_game, questions.turn_game
+        questions.turn_ply, self.turn_ply = self.turn_ply, questions.turn_ply
+        questions.turn_cell, self.turn_cell = self.turn_cell, questions.turn_cell
+        questions.turns_timed, self.turns_timed = self.turns_timed, questions.turns_timed
+        questions.openings, self.openings = self.openings, questions.openings
+        return questions
 
     def split(self, most_moves: int) -> "Outbox":
         """Keep starts with at most this many moves in total (at least one start) and their games; return the rest."""
         move_totals = list(accumulate(game.ply for game in self.starts))
         start_count = max(1, bisect_right(move_totals, most_moves))
-        rest = Outbox()
-        self.starts, rest.starts = self.starts[:start_count], self.starts[start_count:]
-        later = {game.handle for game in rest.starts}
+        later_outbox = Outbox()
+        self.starts, later_outbox.starts = self.starts[:start_count], self.starts[start_count:]
+        later = {game.handle for game in later_outbox.starts}
         rows = list(zip(self.turn_game, self.turn_ply, self.turn_cell, strict=True))
-        for outbox, is_later in ((self, False), (rest, True)):
+        for outbox, is_later in ((self, False), (later_outbox, True)):
             turns = [row for row in rows if (row[0] in later) is is_later]
             outbox.turn_game = [game for game, _, _ in turns]
             outbox.turn_ply = [ply for _, ply, _ in turns]
             outbox.turn_cell = [cell for _, _, cell in turns]
-        self.turns_timed, rest.turns_timed = _partition(self.turns_timed, later)
-        self.ends, rest.ends = _partition(self.ends, later)
-        return rest
+        self.turns_timed, later_outbox.turns_timed = _partition(self.turns_timed, later)
+        self.ends, later_outbox.ends = _partition(self.ends, later)
+        return later_outbox
 
 
 def _partition(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["Game"]]:

@@ -313,9 +313,9 @@ class Referee:
         for row, thought in answers.thoughts:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
-                kept = within_limits(thought, game.conditions.variant.cells, game.moves)
-                if kept is not None:
-                    self._comments.keep_thought(game.thoughts, game.ply, kept, player.key)
+                limited_thought = within_limits(thought, game.conditions.variant.cells, game.moves)
+                if limited_thought is not None:
+                    self._comments.keep_thought(game.thoughts, game.ply, limited_thought, player.key)
         complaints = self.arbiter.judge_answers(player, answers)
         if self.observer is not None:
             self.observer.note_answers(games, plies, answers.scores)

@@ -101,12 +101,12 @@ def _unpack(archive: Path, subject: str) -> Path:
     """Unpack an archive into a temporary folder, and return the folder. Raises BotSpecError."""
     target = Path(tempfile.mkdtemp(prefix="submission-"))
     atexit.register(shutil.rmtree, target, ignore_errors=True)
-    left = LARGEST_BYTES
+    bytes_left = LARGEST_BYTES
     try:
         with tarfile.open(archive) as files:
             for number, member in enumerate(files):
-                left -= member.size
-                if left < 0 or number >= _MOST_FILES:
+                bytes_left -= member.size
+                if bytes_left < 0 or number >= _MOST_FILES:
                     got = "a larger archive"
                     limits = f"at most {_MOST_FILES:,} files with {LARGEST_BYTES >> 20} MiB"
                     raise BotSpecError(subject, got, limits, "leave out what the agent does not need")

@@ -86,14 +86,14 @@ class ArrayBoards:
         columns = [turns.game[:], turns.ply[:], turns.cell[:]]
         if turns.own_clock_us:
             columns += [turns.own_clock_us[:], turns.opponent_clock_us[:]]
-        known = self._rows
+        row_of = self._rows
         try:
-            rows = np.fromiter(map(known.__getitem__, columns[0]), np.int64, len(columns[0]))
+            rows = np.fromiter(map(row_of.__getitem__, columns[0]), np.int64, len(columns[0]))
         except KeyError:
             # Some games are already over: leave out their questions.
-            questions = [question for question in zip(*columns, strict=True) if question[0] in known]
+            questions = [question for question in zip(*columns, strict=True) if question[0] in row_of]
             columns = [[question[index] for question in questions] for index in range(len(columns))]
-            rows = np.array([known[handle] for handle in columns[0]], np.int64)
+            rows = np.array([row_of[handle] for handle in columns[0]], np.int64)
         handles, plies, cells, *clocks = columns
         if handles:
             self._update(rows, np.array(plies, np.int64), np.array(cells, np.int64))
@@ -181,5 +181,5 @@ class ArrayBoards:
         return moves
 
     def forget(self, games: Sequence[int]) -> None:
-        known = self._rows
-        self._free_rows += [known.pop(handle) for handle in games if handle in known]
+        row_of = self._rows
+        self._free_rows += [row_of.pop(handle) for handle in games if handle in row_of]

@@ -254,11 +254,11 @@ class Dialogue:
             moves.commented.extend([before + row for row in answers.comments])
             moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
         if answers.thoughts:
-            left = _bytes_left(moves)
+            bytes_left = _bytes_left(moves)
             for row, thought in answers.thoughts.items():
                 message = thought_message(thought)
-                left -= _size(message)
-                if left < 0:
+                bytes_left -= _size(message)
+                if bytes_left < 0:
                     break
                 append_row(moves, thinking=before + row, thought=message)
         if self._resigns:
@@ -361,13 +361,13 @@ def _as_utf8(text: str) -> str:
 def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
     """Return the texts, each cut to `longest` characters. The first that does not fit into the frame and all later ones
     are empty."""
-    left = _bytes_left(moves)
+    bytes_left = _bytes_left(moves)
     cut_texts = []
     for text in texts:
         cut = _as_utf8(text[:longest])
         size = len(cut.encode())
-        cut_texts.append(cut if size <= left else "")
-        left -= min(size, left)
+        cut_texts.append(cut if size <= bytes_left else "")
+        bytes_left -= min(size, bytes_left)
     return cut_texts
 
 

@@ -130,12 +130,12 @@ async def keep_connecting(
             reason = str(problem or why_unreachable(details))
             if not session.welcomed and (hint := why_hung_up(details)):
                 reason += f"; {hint}"
-            left = math.inf if has_connected else give_up - time.monotonic()
-            if left <= 0:
+            seconds_left = math.inf if has_connected else give_up - time.monotonic()
+            if seconds_left <= 0:
                 raise NeverConnected(f"could not reach {login.server} within {login.wait:g} s: {reason}") from error
             lost_at = "" if has_connected else login.server
             on_event(ConnectionLost(reason, wait, lost_at, last=wait >= _LONGEST_WAIT, give_up=login.wait))
-        await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), left))
+        await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), seconds_left))
         wait = min(wait * 2, _LONGEST_WAIT)
 
 

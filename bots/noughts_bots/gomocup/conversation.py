@@ -239,8 +239,8 @@ class Conversation:
         self.has_rows = True
         self.forget()
         self.phase = Phase.CHOOSING
-        left = self.terms.time_left(opening.clock_us)
-        return [left, *question(opening, colours=self.colours)]
+        time_left = self.terms.time_left(opening.clock_us)
+        return [time_left, *question(opening, colours=self.colours)]
 
     def ask_again(self, took_us: int) -> list[str]:
         """Return the commands that repeat the open question after `took_us`, with the whole position."""

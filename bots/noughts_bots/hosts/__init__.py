@@ -47,7 +47,7 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
 
     The module of this package with the name of the kind has `load(target, options) -> Bot`. Raises BotSpecError.
     """
-    hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
+    hosted = [child_kind.name for child_kind in CHILD_KINDS.values() if child_kind.hosted]
     if kind not in hosted:
         raise BotSpecError(f"kind {kind!r}", "an unsupported kind", f"one of {', '.join(hosted)}", "check the spec")
     if not CHILD_KINDS[kind].starts_programs:

@@ -148,13 +148,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
         self._is_error = is_error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = _LARGEST_ERROR if self._is_error else _LARGEST_ANSWER
+        bytes_left = _LARGEST_ERROR if self._is_error else _LARGEST_ANSWER
         async for part in self._stream:
-            yield part[:left]
-            left -= len(part)
-            if left < 0 and not self._is_error:
+            yield part[:bytes_left]
+            bytes_left -= len(part)
+            if bytes_left < 0 and not self._is_error:
                 raise _UnreadAnswerError(f"an answer of more than {_LARGEST_ANSWER:,} bytes")
-            if left <= 0 and self._is_error:
+            if bytes_left <= 0 and self._is_error:
                 return
 
     async def aclose(self) -> None:

@@ -56,10 +56,10 @@ class Table(CachingBot):
         return answer
 
 
-def wrong_variant(name: str, file: Path, wanted_variant: Variant, known: Variant) -> VariantRefused:
+def wrong_variant(name: str, file: Path, wanted_variant: Variant, table_variant: Variant) -> VariantRefused:
     """Return the error for a variant that is not the one of the bot's file."""
-    advice = f"choose that variant (--variant {known.name}), or another file"
-    return VariantRefused(f"bot '{name}', file {file}", f"variant {wanted_variant.name}", known.name, advice)
+    advice = f"choose that variant (--variant {table_variant.name}), or another file"
+    return VariantRefused(f"bot '{name}', file {file}", f"variant {wanted_variant.name}", table_variant.name, advice)
 
 
 def _evaluation(row: Row, position: Position, level: int) -> Evaluation:

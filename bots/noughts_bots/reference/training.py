@@ -100,11 +100,11 @@ _DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
 
 def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chances:
     """Return the first mover's chances, by a search of the whole tree of both bots' choices. For small boards."""
-    known: dict[tuple[int, int], Chances] = {}
+    cache: dict[tuple[int, int], Chances] = {}
 
     def chances_of(own: int, opponent: int) -> Chances:
         """Return the chances of the side to move."""
-        known_chances = known.get((own, opponent))
+        known_chances = cache.get((own, opponent))
         if known_chances is not None:
             return known_chances
         side = (own | opponent).bit_count() % 2
@@ -115,8 +115,8 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
             for index, chance in enumerate(chances_after(own | 1 << cell, opponent, cell, side)):
                 if chance:  # most are 0, and fractions are slow
                     sums[index] += chance * weight if weight > 1 else chance
-        known[own, opponent] = Chances(*(weighted_sum / sum(weights) for weighted_sum in sums))
-        return known[own, opponent]
+        cache[own, opponent] = Chances(*(weighted_sum / sum(weights) for weighted_sum in sums))
+        return cache[own, opponent]
 
     def chances_after(own: int, opponent: int, cell: int, side: int) -> Chances:
         """Return the chances of the side that has just placed a stone on the cell."""

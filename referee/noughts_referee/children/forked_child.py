@@ -151,5 +151,5 @@ def _take_place(pipes: list[int], folder: str, scratch: str, environment: dict[s
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    kept = {key: os.environ[key] for key in ("LANG", "PYTHONPATH") if key in os.environ}
-    return {"PATH": _CHILDREN_PATH, "HOME": scratch, "TMPDIR": scratch, "PYTHONDONTWRITEBYTECODE": "1", **kept}
+    inherited = {key: os.environ[key] for key in ("LANG", "PYTHONPATH") if key in os.environ}
+    return {"PATH": _CHILDREN_PATH, "HOME": scratch, "TMPDIR": scratch, "PYTHONDONTWRITEBYTECODE": "1", **inherited}

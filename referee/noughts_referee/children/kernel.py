@@ -128,9 +128,9 @@ def drop_capabilities(*, but_reading: bool) -> None:
     that its user cannot. Use it under Landlock only: an interpreter can be installed in a closed home.
     """
     _, permitted = _capabilities()
-    kept = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
+    kept_capabilities = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
     header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
-    sets = struct.pack("=6I", kept, kept, kept, 0, 0, 0)
+    sets = struct.pack("=6I", kept_capabilities, kept_capabilities, kept_capabilities, 0, 0, 0)
     _checked(_libc.capset(header, sets))
-    if kept:
+    if kept_capabilities:
         control_process(_AMBIENT, _AMBIENT_RAISE, _MAY_SEARCH_AND_READ)

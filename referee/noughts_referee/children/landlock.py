@@ -60,17 +60,17 @@ def rehearse(rules: Iterable[tuple[str, int]]) -> None:
 
 def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
     """Return a file descriptor for these rules."""
-    known = version()
+    abi_version = version()
     newer = ((REFERS, _REFER), (TRUNCATES, _TRUNCATE), (5, _IOCTL_DEVICE))
-    handled = _ALL_OF_FIRST_VERSION | sum(right for since, right in newer if known >= since)
-    net = _CONNECT | _BIND if known >= LOCKS_TCP else 0
-    scoped = _ABSTRACT_SOCKETS | _SIGNALS if known >= LOCKS_SIGNALS else 0
+    handled = _ALL_OF_FIRST_VERSION | sum(right for since, right in newer if abi_version >= since)
+    net = _CONNECT | _BIND if abi_version >= LOCKS_TCP else 0
+    scoped = _ABSTRACT_SOCKETS | _SIGNALS if abi_version >= LOCKS_SIGNALS else 0
     attributes = struct.pack("=QQQ", handled, net, scoped)
     # Older kernels know only the first one or two of the three attributes.
     size = 8
-    if known >= LOCKS_SIGNALS:
+    if abi_version >= LOCKS_SIGNALS:
         size = 24
-    elif known >= LOCKS_TCP:
+    elif abi_version >= LOCKS_TCP:
         size = 16
     ruleset = call(_CREATE_RULESET, attributes, size, 0)
     try:

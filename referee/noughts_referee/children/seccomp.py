@@ -175,7 +175,7 @@ def _install(blocks: Iterable[_Instruction]) -> None:
 
 
 def _program(blocks: Iterable[_Instruction]) -> list[bytes]:
-    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[_MACHINE], _KILL)]
+    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_return_unless(_IF_EQUAL, _AUDIT[_MACHINE], _KILL)]
     program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks]
     return [struct.pack("=HBBI", *instruction) for instruction in program]
 
@@ -187,9 +187,9 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _when(calls.CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])
     yield from _when(calls.CLONE, _clone())
     yield from _when(calls.CLOSE_RANGE, [*_argument(2), *_if(_IF_ANY_BIT, _UNSHARE_FILES, _INVALID)])
-    yield from _when(calls.PRLIMIT64, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
+    yield from _when(calls.PRLIMIT64, [*_argument(0), *_return_unless(_IF_EQUAL, 0, _REFUSE)])
     yield from _when(calls.SOCKET, _tcp_socket())
-    yield from _when(calls.SOCKETPAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
+    yield from _when(calls.SOCKETPAIR, [*_argument(0), *_return_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
     yield from _when(calls.SETSOCKOPT, _socket_option())
     for numbers, flags in calls.SENDING:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
@@ -236,8 +236,8 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
     if own_pid is not None:
         yield from _when_any(calls.STARTING, _RETURN_REFUSE)
         yield from _when_any(calls.PASSING, _RETURN_REFUSE)
-        yield from _when(calls.CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
-        yield from _when_any(calls.SIGNALLING, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
+        yield from _when(calls.CLONE, [*_argument(0), *_return_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
+        yield from _when_any(calls.SIGNALLING, [*_argument(0), *_return_unless(_IF_EQUAL, own_pid, _REFUSE)])
     yield (_RETURN, 0, 0, _ALLOW)
 
 
@@ -266,7 +266,7 @@ def _if_any(values: Iterable[int], verdict: int) -> list[_Instruction]:
     return [instruction for value in values for instruction in _if(_IF_EQUAL, value, verdict)]
 
 
-def _unless(test: int, value: int, verdict: int) -> list[_Instruction]:
+def _return_unless(test: int, value: int, verdict: int) -> list[_Instruction]:
     """Return code that ends with the verdict if the test is false."""
     return [(test, 1, 0, value), (_RETURN, 0, 0, verdict)]
 
@@ -287,17 +287,17 @@ def _clone() -> list[_Instruction]:
 
 
 def _stream() -> list[_Instruction]:
-    return [*_argument(1), (_AND, 0, 0, _KIND_OF_SOCKET), *_unless(_IF_EQUAL, _STREAM, _REFUSE)]
+    return [*_argument(1), (_AND, 0, 0, _KIND_OF_SOCKET), *_return_unless(_IF_EQUAL, _STREAM, _REFUSE)]
 
 
 def _tcp_socket() -> list[_Instruction]:
-    internet = [*_argument(0), (_IF_EQUAL, 2, 0, AF_INET), *_unless(_IF_EQUAL, AF_INET6, _REFUSE)]
-    protocol = [*_argument(2), (_IF_EQUAL, 2, 0, 0), *_unless(_IF_EQUAL, IPPROTO_TCP, _REFUSE)]
+    internet = [*_argument(0), (_IF_EQUAL, 2, 0, AF_INET), *_return_unless(_IF_EQUAL, AF_INET6, _REFUSE)]
+    protocol = [*_argument(2), (_IF_EQUAL, 2, 0, 0), *_return_unless(_IF_EQUAL, IPPROTO_TCP, _REFUSE)]
     return [*internet, *_stream(), *protocol]
 
 
 def _socket_option() -> list[_Instruction]:
-    of_sockets = [*_argument(1), *_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
+    of_sockets = [*_argument(1), *_return_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
     filters = _if_any(_FILTERS_AND_MARKS.values(), _REFUSE)
     sizes = _if_any(_SIZES_OF_BUFFERS.values(), _PRETEND)
     return [*of_sockets, *_argument(2), *filters, *sizes]

@@ -124,9 +124,9 @@ class Variant:
 
         With gravity, these are the unoccupied cells with support. If the variant forbids moves, see `legal_cells`.
         """
-        known = self._free_cells.get(occupied)
-        if known is not None:
-            return known
+        free_cells = self._free_cells.get(occupied)
+        if free_cells is not None:
+            return free_cells
         free = tuple(members(self.playable(self.full & ~occupied, occupied)))
         if self.cells <= _REMEMBERED_CELLS:
             self._free_cells[occupied] = free

@@ -168,9 +168,9 @@ def _read_mnk(text: str, name: str) -> tuple[int, int, int]:
 
 def _unknown(text: str, name: str) -> VariantError:
     plugins = [each for each in plugin_names() if each not in OWN_NAMES and each.partition(":")[0] != _MNK]
-    known = [*OWN_NAMES, *plugins]
-    expected = f"one of {', '.join(f'`{each}`' for each in (*known, _MNK_FORM))}"
-    close = difflib.get_close_matches(name.lower(), [*known, _MNK_FORM], n=1)
+    names = [*OWN_NAMES, *plugins]
+    expected = f"one of {', '.join(f'`{each}`' for each in (*names, _MNK_FORM))}"
+    close = difflib.get_close_matches(name.lower(), [*names, _MNK_FORM], n=1)
     return VariantError(text, f"{expected}; did you mean {close[0]}?" if close else expected)
 
 
@@ -180,8 +180,8 @@ _in_use: WeakValueDictionary[str, Variant] = WeakValueDictionary()
 
 @lru_cache(maxsize=64)
 def _made(name: str) -> Variant:
-    known = _in_use.get(name)
-    return known if known is not None else _in_use.setdefault(name, _make(name))
+    variant = _in_use.get(name)
+    return variant if variant is not None else _in_use.setdefault(name, _make(name))
 
 
 def _make(name: str) -> Variant:

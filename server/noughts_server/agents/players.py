@@ -39,7 +39,7 @@ class AgentPlayer(BrowserPlayer):
         self.idle: asyncio.TimerHandle | None = None
         """Ends the session if no tool uses it."""
         self._asked_at = 0.0
-        """When the open question came, in seconds of the monotonic clock."""
+        """When the open question arrived, in seconds of the monotonic clock."""
 
     @property
     def question(self) -> Position | None:

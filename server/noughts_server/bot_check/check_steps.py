@@ -176,7 +176,7 @@ async def _plays(name: str, trial: Trial, session: ChildSession) -> None:
         raise NotForThisBot("it does not declare this variant")
     if not session.knows(variant):
         raise NotForThisBot("engines play five in a row on flat boards")
-    async with trial.skipped_on_failure(unless=variant is trial.chosen):
+    async with trial.skipped_on_failure(failure_counts=variant is trial.chosen):
         try:
             for side in (0, 1):
                 await play(session, variant, side, plies=_PLIES_OF_A_VARIANT, seed=side + 3)

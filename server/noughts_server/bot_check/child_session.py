@@ -192,12 +192,12 @@ class ChildSession:
     async def quiet(self, seconds: float) -> None:
         """Raise BotFault if it sends anything except heartbeats within the time."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while (seconds_left := deadline - time.monotonic()) > 0:
             # Not cancelled at the end of the time, because that would end the stream.
             reading = self._pending_read = self._pending_read or asyncio.get_running_loop().create_task(
                 self._child.frames.read()
             )
-            done, _ = await asyncio.wait({reading}, timeout=left)
+            done, _ = await asyncio.wait({reading}, timeout=seconds_left)
             if not done:
                 return
             self._pending_read = None

@@ -96,15 +96,15 @@ class Trial:
         raise NotForThisBot("it declares no variant that this server knows")
 
     @asynccontextmanager
-    async def skipped_on_failure(self, *, unless: bool = False) -> AsyncIterator[None]:
-        """Skip the step if the block fails and the bot declares no variants; with `unless`, the failure counts.
+    async def skipped_on_failure(self, *, failure_counts: bool = False) -> AsyncIterator[None]:
+        """Skip the step if the block fails and the bot declares no variants, unless `failure_counts`.
 
         Such a bot plays some variants well, but can be entered in others by mistake.
         """
         try:
             yield
         except (StepFailed, Resign, BotError) as failure:
-            if self.variants or unless:
+            if self.variants or failure_counts:
                 raise
             await self.leave()
             reason = f"it declares no variants, and would lose here: {failure}. Declare those that it plays"

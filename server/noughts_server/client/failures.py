@@ -70,9 +70,9 @@ def explain_call(
     `hints` is advice for errors that the server has no hint for, by status. `seconds` was the call's deadline.
     """
     # The errors of blocking calls are instances of grpc.Call, which gRPC's type stubs do not declare.
-    known = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
-    code = error.code() if known else grpc.StatusCode.UNKNOWN
-    details = (error.details() if known else "") or code.name
+    is_grpc_error = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
+    code = error.code() if is_grpc_error else grpc.StatusCode.UNKNOWN
+    details = (error.details() if is_grpc_error else "") or code.name
     info = error_info(error)
     if info is not None:
         field = info.metadata.get("subject", "") if code is grpc.StatusCode.INVALID_ARGUMENT else ""

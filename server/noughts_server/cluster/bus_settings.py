@@ -58,5 +58,5 @@ class BusSettings:
 
 def without_password(url: str) -> str:
     """Return the address without its password."""
-    scheme, slashes, rest = url.rpartition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
+    scheme, slashes, location = url.rpartition("://")
+    return f"{scheme}{slashes}{location.rpartition('@')[2]}"

@@ -261,9 +261,9 @@ class RemoteBots:
             # A bot that joins thousands of long games gets several messages, but not if they must be complete: its
             # server would end the games that the first of them lacks.
             if len(outbox.starts) > 1 and not wire.complete:
-                rest = outbox.split(_MOST_MOVES)
-                if rest:
-                    wire.player.outbox = rest
+                later_outbox = outbox.split(_MOST_MOVES)
+                if later_outbox:
+                    wire.player.outbox = later_outbox
                     self.send_soon(wire)
             fill_asks(asks.bots.add(version=wire.player.key, complete=wire.complete), wire, outbox)
             wire.complete = False

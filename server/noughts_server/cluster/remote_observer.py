@@ -115,17 +115,17 @@ class RemoteObserver:
         if played.slot not in self._watchers:
             return False
         event = played.event
-        known = self._game(played.slot)
+        game = self._game(played.slot)
         if isinstance(event, feed_pb2.WatchedGame):
             self._unknown.discard(played.slot)
             # The state is not new if another server requested it.
-            is_known = known is not None and event.moves == known.moves and event.times_us == known.times_us
+            is_known = game is not None and event.moves == game.moves and event.times_us == game.times_us
             self._names[played.slot] = event.name
             self._view.apply(feed_pb2.Increments(games=[event]))
             return not is_known or bool(event.scores)
-        if known is None or event.ply < len(known.moves):
+        if game is None or event.ply < len(game.moves):
             return False
-        if event.ply > len(known.moves):
+        if event.ply > len(game.moves):
             self._unknown.add(played.slot)
             self._tell_soon()
             return False

@@ -226,8 +226,8 @@ class RemoteReferee:
         unknown = set()
         for bot in asks.bots:
             for starts in (*bot.starts, *bot.openings):
-                known = self._conditions.get(starts.tournament)
-                if known is None or max(*starts.first, *starts.second) >= len(known.labels):
+                conditions = self._conditions.get(starts.tournament)
+                if conditions is None or max(*starts.first, *starts.second) >= len(conditions.labels):
                     unknown.add(starts.tournament)
         return unknown
 
@@ -387,12 +387,12 @@ class RemoteReferee:
             if game is None:
                 self._answer(referee, player.key).lost = True
                 continue
-            known = len(game.moves)
+            plies = len(game.moves)
             if self._has_question(player, game, ply):
                 continue
-            if known == ply - 1:
+            if plies == ply - 1:
                 game.moves.append(cell)
-            elif known != ply:
+            elif plies != ply:
                 self._answer(referee, player.key).lost = True
                 continue
             game.ply, game.mover = ply, player

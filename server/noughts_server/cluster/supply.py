@@ -168,10 +168,10 @@ class SharedUnits:
         running = [game.slot.ordinal for game in supply.referee.running(key)]
         await supply.recorder.flush()
         release = partial(hand_over, tournament_id=key, holder=node, running=running)
-        kept = await supply.store.write_patiently(release)
-        self._open_slots = {number: slots for number, slots in self._open_slots.items() if number in kept}
-        self._unit_of = {ordinal: number for ordinal, number in self._unit_of.items() if number in kept}
-        return kept
+        kept_units = await supply.store.write_patiently(release)
+        self._open_slots = {number: slots for number, slots in self._open_slots.items() if number in kept_units}
+        self._unit_of = {ordinal: number for ordinal, number in self._unit_of.items() if number in kept_units}
+        return kept_units
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Return the units that are being played, and those whose games are all stored."""
@@ -245,13 +245,13 @@ class SharedPlay:
                 await self._check_all()
                 await set_within(self._news, _CHECK_SECONDS)
 
-    def resynchronise(self, kept: frozenset[tuple[int, int]]) -> None:
+    def resynchronise(self, own_units: frozenset[tuple[int, int]]) -> None:
         """Stop the tournaments of which others could claim units that were being played here.
 
-        `kept` are the units, by tournament and number, that this referee still holds.
+        `own_units` are the units, by tournament and number, that this referee still holds.
         """
         for key, supply in self.local.supplies.items():
-            if any((key, number) not in kept for number in supply.units.unfinished):
+            if any((key, number) not in own_units for number in supply.units.unfinished):
                 self.local.drop(key)
         self._news.set()
 

@@ -115,8 +115,8 @@ class Turns:
         return float(seconds * 0.5 ** ((self._now() - charged_at) / _HALF_LIFE_SECONDS))
 
     def _expected(self, work: tuple[Hashable, ...]) -> float:
-        known = (self._work_seconds[name] for name in work if name in self._work_seconds)
-        return next(known, _UNKNOWN_SECONDS if work else 0.0)
+        past_seconds = (self._work_seconds[name] for name in work if name in self._work_seconds)
+        return next(past_seconds, _UNKNOWN_SECONDS if work else 0.0)
 
     async def _wait(self, caller: Hashable, work: tuple[Hashable, ...], group: Hashable) -> None:
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()

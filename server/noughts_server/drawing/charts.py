@@ -208,7 +208,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
 
     Args:
         values: the number of moves before each known value, 1, 0 or -1, and the plies to the end of the game.
-        mistakes: the plies of the values that mistakes left. Those whose value is unknown have no dot.
+        mistakes: the plies of the positions after mistakes. A position of unknown value has no dot.
         plies: the number of moves of the game.
     """
     if len(values) < 2:

@@ -58,7 +58,7 @@ class EngineProcess:
     def __init__(
         self, started: Started, listener: Listener, now: Now, on_output: Callable[[bytes], None] | None = None
     ) -> None:
-        """Start reading. `on_output` receives its stderr, and notes, as they come."""
+        """Start reading. `on_output` receives its stderr, and notes, as they arrive."""
         self.scratch = started.scratch
         self.pid = started.pid
         self._started = started

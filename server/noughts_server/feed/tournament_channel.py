@@ -166,9 +166,9 @@ class TournamentsChannel(Channel):
         self._ticks_at_read = self._ticks
         self.read_at = time.monotonic()
         slug = self._slug
-        known = tuple(self._tournaments)
+        previous = tuple(self._tournaments)
         if slug is None:
-            read = await self._store.read(lambda connection: read_featured(connection, known))
+            read = await self._store.read(lambda connection: read_featured(connection, previous))
         else:
             read = [await self._store.read(lambda connection: read_tournament(connection, slug))]
         for key, message in read:

@@ -241,7 +241,7 @@ def _unpack(content: bytes, folder: Path) -> None:
             if len(members) + len(folders) > UNPACKED_FILES:
                 got = f"{len(members):,} files in {len(folders):,} folders"
                 raise _bad(got, f"at most {UNPACKED_FILES:,} files and folders")
-            left = UNPACKED_BYTES
+            bytes_left = UNPACKED_BYTES
             for member, path in members:
                 if member.is_dir():
                     continue
@@ -250,8 +250,8 @@ def _unpack(content: bytes, folder: Path) -> None:
                 # The declared size of a file can be wrong, so the unpacked bytes count.
                 with archive.open(member) as packed, target.open("wb") as unpacked:
                     while data := packed.read(_PIECE_BYTES):
-                        left -= len(data)
-                        if left < 0:
+                        bytes_left -= len(data)
+                        if bytes_left < 0:
                             raise _bad(f"more than {UNPACKED_BYTES:,} bytes when it is unpacked", "less")
                         unpacked.write(data)
     except InvalidArgument:

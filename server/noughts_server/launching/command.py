@@ -10,7 +10,7 @@ from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 
-_ROOM_BYTES = 1 << 30
+_OVERHEAD_BYTES = 1 << 30
 """Memory for the stacks, threads and code of an engine, and for a virtual machine, in addition to its own limit."""
 
 
@@ -41,7 +41,7 @@ def engine_command(
     except ValueError as error:
         raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     folder = _own_folder(words) if options.in_own_folder else None
-    memory = memory_bytes or options.memory_bytes + _ROOM_BYTES
+    memory = memory_bytes or options.memory_bytes + _OVERHEAD_BYTES
     return ChildCommand(spec.kind, shlex.join(words), folder=folder, memory_bytes=memory, cores=cores), options
 
 

@@ -71,10 +71,12 @@ class LocalFaults:
     def count_death(self, label: str, fault: Fault) -> None:
         """Count the end of a child, and the games that were lost by it."""
         death = fault.death
-        known = self._count(label, death.reason, fault.games, must=fault.disabled)
-        known = replace(known, times=known.times + 1, disabled=known.disabled or fault.disabled, stderr=death.stderr)
-        self._faults[label, known.reason] = known
-        self._remember((label, known.reason), fault.games, death=True)
+        counted = self._count(label, death.reason, fault.games, must=fault.disabled)
+        counted = replace(
+            counted, times=counted.times + 1, disabled=counted.disabled or fault.disabled, stderr=death.stderr
+        )
+        self._faults[label, counted.reason] = counted
+        self._remember((label, counted.reason), fault.games, death=True)
         self._add_notes(label, fault.games, death.reason, death.text)
         for game in fault.games:
             faults = self._afterwards.setdefault(game.tournament, {})
@@ -112,12 +114,12 @@ class LocalFaults:
             is_invalid_line = termination is Termination.RESIGNED
             reason = f"resigned: {_NO_ANSWER} with an invalid line" if is_invalid_line else termination.deed
             details = game.fault
-        known = self._count(label, reason, lost_games, details)
+        counted = self._count(label, reason, lost_games, details)
         stderr = ""
-        if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
+        if not counted.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
             stderr = self._stderr_of(label) or ""  # the text can have 64 KB
-        self._faults[label, known.reason] = replace(
-            known, times=known.times + 1, stderr=known.stderr or output_until(stderr, game.fault)
+        self._faults[label, counted.reason] = replace(
+            counted, times=counted.times + 1, stderr=counted.stderr or output_until(stderr, game.fault)
         )
         if stderr:
             self._add_notes(label, lost_games, game.fault, f"it {game.fault}\n{stderr}")
@@ -129,8 +131,8 @@ class LocalFaults:
         reasons = sum(bot == label for bot, _ in self._faults)
         if not must and (label, reason) not in self._faults and reasons >= _MOST_REASONS:
             reason = _OTHER_REASONS
-        known = self._faults.get((label, reason), LocalFault(label, reason))
-        return replace(known, games=known.games + len(games), first=self._first(known.first, games, details))
+        counted = self._faults.get((label, reason), LocalFault(label, reason))
+        return replace(counted, games=counted.games + len(games), first=self._first(counted.first, games, details))
 
     def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, death: bool) -> None:
         """Keep the fault of each game, for `_uncount`."""
@@ -148,11 +150,11 @@ class LocalFaults:
         if not fault.games and not fault.times and not fault.disabled:
             del self._faults[key]
 
-    def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], details: str = "") -> FaultyGame | None:
-        """Return the first game in the order of slots, not of ends: `known` or one of `games`."""
+    def _first(self, earlier: FaultyGame | None, games: tuple[LostGame, ...], details: str = "") -> FaultyGame | None:
+        """Return the first game in the order of slots, not of ends: `earlier` or one of `games`."""
         game = min(games, key=lambda lost: lost.ordinal, default=None)
-        if game is None or (known is not None and known.ordinal <= game.ordinal):
-            return known
+        if game is None or (earlier is not None and earlier.ordinal <= game.ordinal):
+            return earlier
         return FaultyGame(
             ordinal=game.ordinal,
             ply=game.ply,

@@ -4,7 +4,7 @@ from noughts_referee.rules import Draws, Variant, members
 
 # On boards with edges of at least this length, the first stone is at most a fifth of the edge from the middle.
 _LARGE_EDGE = 7
-# Rows and columns between a later stone and another one, at most.
+# Each later stone is at most this many rows and columns from another stone.
 _NEAR = 3
 
 

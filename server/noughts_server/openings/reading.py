@@ -128,7 +128,7 @@ def _board(name: object) -> tuple[int, int, int] | None:
         variant = parse_variant(name) if isinstance(name, str) else None
     except VariantError:
         return None
-    # The board of an unknown variant is equal to none.
+    # An unknown variant has no board, so it never has the same board.
     return None if variant is None else (variant.columns, variant.rows, variant.layers)
 
 

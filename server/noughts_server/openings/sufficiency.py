@@ -57,8 +57,8 @@ def different_openings(openings: Openings, variant: Variant, most: int) -> int |
 def usual_openings(variant: Variant, pairs: int) -> Openings:
     """Return random openings of the fewest plies with which there are at least `pairs` of them, else with the most.
 
-    The plies are an even number, so that the side that moves first also begins after the opening. There are none in a
-    variant whose players agree on the opening.
+    The plies are an even number, so that the side that moves first also begins after the opening. A variant
+    whose players agree on the opening has none.
     """
     if variant.agreement:
         return Openings()

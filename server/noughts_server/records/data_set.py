@@ -47,7 +47,7 @@ class DataSet(NamedTuple):
         """Write README.md next to the file, or FILE.md if there is a README.md of something else.
 
         Args:
-            file: the data set, whose name the card has.
+            file: the data set, after which the card is named.
             rows: the number of its rows.
             games: the number of games of each variant.
             pattern: the names of the files if the data set is a folder.

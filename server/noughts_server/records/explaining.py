@@ -112,7 +112,7 @@ def effect(turn: Mapping[str, Any]) -> str:
 
 
 def better(turn: Mapping[str, Any]) -> str:
-    """Return what to call the better moves of a turn of the document of `explanation`.
+    """Return the term for the better moves of a turning point in the document of `explanation`.
 
     In a position of unknown value they are only not known to lose.
     """

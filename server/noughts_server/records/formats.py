@@ -31,7 +31,7 @@ WITH_TOURNAMENTS = (".jsonl", ".sgf", PARQUET)
 """Formats whose last game can have the facts of the tournament: byes, withdrawals and a bracket."""
 _READERS = {".jsonl": read_json_lines, ".pgn": read_pgn, ".csv": read_csv}
 GUESSED = "guessed"
-"""Stands for the format of a file with any other name: JSON lines if it begins with `{`, otherwise CSV."""
+"""The format of a file with any other name: JSON lines if it begins with `{`, otherwise CSV."""
 ENCODING_OPTION = "--encoding"
 """The option by which users name the encoding, for error messages."""
 _OUTPUT_ENCODING = "utf-8"

@@ -40,7 +40,7 @@ class GamesFile:
         self._is_ordinary = not self._in_place
         if self._is_stdout:
             self._file = sys.stdout
-            self._target = Path("standard output")  # for errors
+            self._target = Path("standard output")  # the name in errors
             return
         self._path = self._target
         if self._is_ordinary:

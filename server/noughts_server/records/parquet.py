@@ -58,13 +58,17 @@ _GAMES = _schema(Rows.GAMES)
 
 
 def _game_row(record: RecordedGame, number: int) -> Iterator[_Row]:
-    known = {"winning_cells": winning_cells(record), "opening": list(record.opening), "scores": _exact(record.scores)}
-    known |= {name: record.more[name] for name in _TEXTS if isinstance(record.more.get(name), str)}
-    row, rest = dict[str, Any](), dict[str, Any]()
+    column_values = {
+        "winning_cells": winning_cells(record),
+        "opening": list(record.opening),
+        "scores": _exact(record.scores),
+    }
+    column_values |= {name: record.more[name] for name in _TEXTS if isinstance(record.more.get(name), str)}
+    row, others = dict[str, Any](), dict[str, Any]()
     for name, value in json_document(record).items():
-        typed = name in _OWN or (value is not None and known.get(name) == value)
-        (row if typed else rest)[name] = value
-    row |= {"number": number, "more": json.dumps(rest) if rest else None}
+        typed = name in _OWN or (value is not None and column_values.get(name) == value)
+        (row if typed else others)[name] = value
+    row |= {"number": number, "more": json.dumps(others) if others else None}
     yield tuple(map(row.get, _GAMES.names))
 
 
@@ -96,7 +100,7 @@ _ROWS_OF = {Rows.GAMES: _game_row, Rows.MOVES: _move_rows, Rows.POSITIONS: _posi
 
 
 class ParquetOutput:
-    """Writes the rows of games into a file. It collects them in groups of limited size, so that memory is bounded."""
+    """Writes the rows of games into a file. The rows are in groups of limited size, so that memory is bounded."""
 
     def __init__(self, writer: Any, rows: Rows) -> None:
         self.rows = 0

@@ -67,10 +67,10 @@ _ENDING_COMMENT = re.compile(
 def pgn_text(record: RecordedGame) -> str:
     """Return the tags of a game, its moves if bots reported what they thought, and its result. Raises RecordError."""
     check_listed(record)
-    known = record.occasion
-    date = ".".join([*known.get("date", "????").split("-"), "??", "??"][:3])
+    occasion = record.occasion
+    date = ".".join([*occasion.get("date", "????").split("-"), "??", "??"][:3])
     tags = {
-        "Event": without_controls(one_line(known.get("event", "?"))),
+        "Event": without_controls(one_line(occasion.get("event", "?"))),
         "Site": "?",
         "Date": without_controls(one_line(date)),
         "Round": without_controls(one_line(record.round or "?")),

@@ -99,7 +99,7 @@ def margin_columns(margins_us: Sequence[int], late_moves: Sequence[int]) -> dict
 def margins_of_moves(
     margins_us: Sequence[int], limits: Sequence[TimeControl], times_us: Sequence[int], opening_plies: int
 ) -> dict[str, Any]:
-    """Return the same for a game with these thinking times of its moves."""
+    """Return the margins and late moves, as `margin_columns` does, of a game whose moves took these times."""
     return margin_columns(margins_us, late_moves(limits, times_us, opening_plies))
 
 
@@ -170,7 +170,7 @@ def without_forbidden_end(record: RecordedGame) -> RecordedGame:
     side = (len(record.moves) - 1) & 1
     if forbids is None or not moves or record.loser != side or len(set(moves)) < len(moves):
         return record
-    own, opponent = (sum(1 << cell for cell in moves[of:-1:2]) for of in (side, 1 - side))
+    own, opponent = (sum(1 << cell for cell in moves[first_ply:-1:2]) for first_ply in (side, 1 - side))
     if forbids(own, opponent, moves[-1], side) is None:
         return record
     more = {name: value for name, value in record.more.items() if name != "scores"}

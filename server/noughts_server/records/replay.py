@@ -57,7 +57,7 @@ def check_games(games: Iterable[PlacedGame], *, with_moves: bool = True) -> Iter
             if game.first and game.first == game.second:
                 errors.append(f"players: got {game.first!r} against itself, expected two")
             if game.seed is not None and len(seen) < MOST_REMEMBERED:
-                # The seed of a game follows from the tournament's seed and the game's number, so it is there once.
+                # A game's seed follows from the tournament's seed and the game's number, so each seed occurs only once.
                 key = hash((game.variant, game.first, game.second, game.seed))
                 if key in seen:
                     errors.append(f"seed: got {game.seed}, which a game of the same two had before, expected each once")

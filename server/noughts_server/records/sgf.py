@@ -247,11 +247,11 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
     except ValueError:
         raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
     rule = _game_property(nodes, "RU").strip()
-    known = named_rule(rule)
-    for name in (rule, known or assumed or ("" if rule else "gomoku")):
+    named_variant = named_rule(rule)
+    for name in (rule, named_variant or assumed or ("" if rule else "gomoku")):
         if name and (variant := on_board(name, width, height)):
             return variant
-    if known or not rule:
+    if named_variant or not rule:
         named = f"the rule RU[{rule}]" if rule else f"the variant {assumed}"
         raise RecordError(f"{named} with SZ[{size}]", "a known variant for a board of that size")
     fix = "Name the variant: --assume-variant gomoku."

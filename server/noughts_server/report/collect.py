@@ -12,7 +12,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
 
 MOST_FAULTS = 50
-"""Games ended by a fault that are shown in addition to the sample."""
+"""Limit of the games ended by a fault that the report shows in addition to the sample."""
 _MOST_STEPS = 512
 """Limit of the steps of a match that are kept, apart from the last one."""
 

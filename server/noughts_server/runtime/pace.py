@@ -56,12 +56,12 @@ class Pace:
         self._begin_period(now, finished)
 
     def _compare(self, seconds: float) -> None:
-        games, known = self.games, self._seconds
-        known[games] = seconds
+        games, seconds_of = self.games, self._seconds
+        seconds_of[games] = seconds
         self._repeats += 1
         if self._repeats >= _REPEATS:
-            known.pop(2 * games, None)
-        fewer, more = known.get(games // 2), known.get(2 * games)
+            seconds_of.pop(2 * games, None)
+        fewer, more = seconds_of.get(games // 2), seconds_of.get(2 * games)
         gains_nothing = fewer is not None and seconds >= _LONGER * fewer
         if seconds <= _QUICK_SECONDS or not (gains_nothing or (more is not None and more >= _LONGER * seconds)):
             self._change(2 * games)

@@ -64,11 +64,11 @@ class Proofs:
 
     def _prove(self, games: Sequence[Game]) -> None:
         """Take games that wait for a proof; see `Referee.prove`."""
-        known = []
+        concluded = []
         for game in games:
             position = (base_name(game.conditions.variant.name), game.own, game.opponent, game.ply & 1)
             if position in self._known:
-                known.append((game, game.ply, self._known[position]))
+                concluded.append((game, game.ply, self._known[position]))
             elif position in self._waiting:
                 self._waiting[position].append((game, game.ply))
             else:
@@ -76,8 +76,8 @@ class Proofs:
                 questions = self._open.setdefault(game.conditions.tournament, deque())
                 questions.append(_Question(position, tuple(game.moves)))
                 self._wake.set()
-        if known:
-            self._referee.conclude(known)
+        if concluded:
+            self._referee.conclude(concluded)
 
     async def _conclude_next(self) -> None:
         """Read the next answer, and conclude the games that wait for it. After a failure of the process, the positions

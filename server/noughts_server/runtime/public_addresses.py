@@ -91,8 +91,8 @@ async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[lis
     def look_up() -> None:
         future.set_running_or_notify_cancel()
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            future.set_result([str(address) for *_, (address, *_) in found])
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            future.set_result([str(address) for *_, (address, *_) in addresses])
         except Exception as error:
             future.set_exception(error)
         finally:

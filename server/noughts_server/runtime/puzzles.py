@@ -59,8 +59,8 @@ async def finding_puzzles(
 
 async def search(store: Store, games: GamesToSearch) -> int:
     """Search these games and store their puzzles; return their number."""
-    found = await _find_puzzles(games) if games.games else []
-    return await store.write(partial(store_puzzles, searched=games, found=found))
+    puzzles = await _find_puzzles(games) if games.games else []
+    return await store.write(partial(store_puzzles, searched=games, found=puzzles))
 
 
 async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:

@@ -276,8 +276,8 @@ class Sessions:
         return {**elsewhere, **self._standby, **self._online_logins()}
 
     def _online_logins(self) -> dict[int, OnlineBot]:
-        known = (version for version in self._present if version in self._logins)
-        return {version: self._logins[version] for version in known if self._online_here(version)}
+        logged_in = (version for version in self._present if version in self._logins)
+        return {version: self._logins[version] for version in logged_in if self._online_here(version)}
 
     def tokens(self) -> set[int]:
         """Return the tokens with which the bots that are online here logged in."""

@@ -45,8 +45,8 @@ class Peer(NamedTuple):
 
 def peer_of(name: str) -> Peer:
     """Return the peer that gRPC calls `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`; port 0 for any other name."""
-    kind, _, rest = name.partition(":")
-    host, _, port = unquote(rest).rpartition(":")
+    kind, _, address = name.partition(":")
+    host, _, port = unquote(address).rpartition(":")
     return Peer(host.strip("[]"), int(port)) if kind in ("ipv4", "ipv6") and port.isdecimal() else Peer(name, 0)
 
 

@@ -44,9 +44,9 @@ def lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | 
     """
     if caller.expires_at is None:
         return requested_ms
-    left = caller.expires_at - now_ms
-    if requested_ms is not None and requested_ms > left:
+    milliseconds_left = caller.expires_at - now_ms
+    if requested_ms is not None and requested_ms > milliseconds_left:
         raise InvalidArgument.of(
-            "ttl", f"{requested_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token"
+            "ttl", f"{requested_ms / 1000:.0f} s", f"at most the {milliseconds_left // 1000} s left on your token"
         )
-    return left if requested_ms is None else requested_ms
+    return milliseconds_left if requested_ms is None else requested_ms

@@ -53,8 +53,8 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
             now_ms=self._store.now_ms(),
             limits=self._limiter.limits,
         )
-        made = await self._store.write(create)
-        return pb.CreateWebhookResponse(webhook=webhook_message(made), secret=made.secret)
+        webhook = await self._store.write(create)
+        return pb.CreateWebhookResponse(webhook=webhook_message(webhook), secret=webhook.secret)
 
     async def _check_url(self, url: str, owner_id: int) -> None:
         """Raise InvalidArgument unless requests can go to this address."""

@@ -254,9 +254,11 @@ def _check_bots(connection: Connection, report: CheckReport) -> None:
     smaller = case((one.c.bot_id < other.c.bot_id, one.c.bot_id), else_=other.c.bot_id)
     larger = case((one.c.bot_id < other.c.bot_id, other.c.bot_id), else_=one.c.bot_id)
     met = meetings.c
-    known = exists().where(met.one_bot == smaller, met.other_bot == larger, met.tournament_id == scores.tournament_id)
+    is_stored = exists().where(
+        met.one_bot == smaller, met.other_bot == larger, met.tournament_id == scores.tournament_id
+    )
     missing = select(scores.tournament_id, smaller.label("one"), larger.label("other")).distinct()
-    for tournament_id, first, second in connection.execute(missing.select_from(joined).where(~known)):
+    for tournament_id, first, second in connection.execute(missing.select_from(joined).where(~is_stored)):
         pair = f"the bots with keys {first} and {second} in the tournament with key {tournament_id}"
         report.add("bots", f"meeting: got none of {pair}, expected one")
 

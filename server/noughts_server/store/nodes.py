@@ -97,8 +97,8 @@ def beat(connection: Connection, node: Node, *, first: bool = False, youngest: b
     holds: frozenset[tuple[int, int]] = frozenset()
     if was_dead:
         _remove_from_lost(connection, node.name)
-        held = select(units.c.tournament_id, units.c.number).where(units.c.holder == node.name)
-        holds = frozenset((row.tournament_id, row.number) for row in connection.execute(held))
+        claimed = select(units.c.tournament_id, units.c.number).where(units.c.holder == node.name)
+        holds = frozenset((row.tournament_id, row.number) for row in connection.execute(claimed))
     return Beat(alive(connection), silent_ms, was_dead, holds)
 
 
@@ -132,10 +132,10 @@ def members(connection: Connection) -> list[Member]:
     """Return all live nodes, servers before referees, the oldest of each kind first."""
     now = dialect.of(connection).now_ms(connection)
     counts = select(units.c.holder, func.count().label("units")).where(units.c.holder.is_not(None))
-    held = counts.group_by(units.c.holder).subquery()
+    claimed = counts.group_by(units.c.holder).subquery()
     rows = connection.execute(
-        select(nodes, func.coalesce(held.c.units, 0).label("units"))
-        .outerjoin(held, held.c.holder == nodes.c.name)
+        select(nodes, func.coalesce(claimed.c.units, 0).label("units"))
+        .outerjoin(claimed, claimed.c.holder == nodes.c.name)
         .where(nodes.c.seen_at + nodes.c.silence_ms >= now)
         .order_by(nodes.c.kind, nodes.c.joined_at, nodes.c.name)
     )

@@ -198,14 +198,14 @@ def date_of(text: str) -> str:
 def _valid_date(year: str, month: str, day: str) -> str:
     """Return the known parts of a date; 0 and ? stand for unknown parts. Empty if the calendar has no such date."""
     numbers = [int(part) if part.isdigit() else 0 for part in (year, month, day)]
-    known = numbers[: numbers.index(0)] if 0 in numbers else numbers
-    if not known:
+    known_parts = numbers[: numbers.index(0)] if 0 in numbers else numbers
+    if not known_parts:
         return ""
     try:
-        calendar_date(*[*known, 1, 1][:3])  # unknown parts as 1
+        calendar_date(*[*known_parts, 1, 1][:3])  # unknown parts as 1
     except ValueError:
         return ""
-    return "-".join(f"{part:02}" if place else f"{part:04}" for place, part in enumerate(known))
+    return "-".join(f"{part:02}" if place else f"{part:04}" for place, part in enumerate(known_parts))
 
 
 def round_of(text: str) -> dict[str, int | str]:

@@ -106,7 +106,7 @@ class Analyst:
         return {"state": "pending"}
 
     def _add(self, watched: _Watched, position: _Position) -> bool:
-        """Have the position wait, and return whether there was room for it."""
+        """Add the position to those that wait, unless too many wait. Return whether it was added."""
         now = time.monotonic()
         for each, request in [*self._waiting.items()]:
             if request.time < now - _WATCHED_SECONDS:

@@ -102,12 +102,12 @@ class ThreatsBot(CachingBot):
         search.think(effort)
         return search.evaluation
 
-    def _seconds(self, left: float) -> float:
+    def _seconds(self, remaining: float) -> float:
         """Return the time for a move, given the remaining time. Both are seconds."""
         if self._limits.bank:
-            seconds = min(left / 2, left / _MOVES_TO_GO + self._limits.increment * 0.8)
+            seconds = min(remaining / 2, remaining / _MOVES_TO_GO + self._limits.increment * 0.8)
         else:
-            seconds = left
+            seconds = remaining
         if self._limits.move:
             seconds = min(seconds, self._limits.move)
         # The clocks of concurrent games run at the same time. A game that ended while the connection was lost stays in

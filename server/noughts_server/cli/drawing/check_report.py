@@ -33,7 +33,7 @@ def check_as_lines(report: "ConformanceReport", results: "Sequence[StepResult]")
         start = "A" if report.rules else f"Started after {report.start_ms:.0f} ms; a"
         yield f"{start} move takes {mean:,} us, at most {longest:,} us."
     yield from (f"It {manner}." for manner in report.manners)
-    yield from (f"The rule of {name}: it {kept}." for name, kept in report.rules.items())
+    yield from (f"The rule of {name}: it {verdict}." for name, verdict in report.rules.items())
     if report.output:
         yield "It printed:"
         yield from (f"  {line}" for line in _without_repeats(report.output.splitlines()))

@@ -117,12 +117,12 @@ def eta(tournament: pb.RunningTournament) -> str:
 
 def duration(seconds: float) -> str:
     """Return e.g. `7 s`, `3 min 20 s`, `5 h 03 min` or `2 d 4 h`."""
-    total_minutes, rest = divmod(round(seconds), 60)
+    total_minutes, remaining_seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(total_minutes, 60)
     if not total_minutes:
-        return f"{rest} s"
+        return f"{remaining_seconds} s"
     if not hours:
-        return f"{minutes} min {rest:02} s"
+        return f"{minutes} min {remaining_seconds:02} s"
     if hours < 48:
         return f"{hours} h {minutes:02} min"
     return f"{hours // 24} d {hours % 24} h"

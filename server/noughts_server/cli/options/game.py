@@ -144,8 +144,12 @@ def own_variant(declared: Sequence[str]) -> Variant:
 
     Raises UsageProblem if the bot declares only unknown variants.
     """
-    known = first_common([declared])
-    return read_variant(declared[0], called="variants of the bot:") if known is None else parse_variant(known)
+    declared_variant = first_common([declared])
+    return (
+        read_variant(declared[0], called="variants of the bot:")
+        if declared_variant is None
+        else parse_variant(declared_variant)
+    )
 
 
 def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:

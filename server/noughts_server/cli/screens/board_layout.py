@@ -65,12 +65,12 @@ class Layout:
     """A board of this variant in the largest size that fits; in the smallest if none does."""
 
     variant: Variant
-    room: tuple[int, int]
+    space: tuple[int, int]
     """Available columns and lines of the screen."""
     size: _Size = field(init=False)
 
     def __post_init__(self) -> None:
-        width, height = self.room
+        width, height = self.space
         for size in _SIZES:
             self.size = size
             if self.width <= width and self.height <= height:

@@ -50,9 +50,9 @@ class BoardMode(Mode):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="middle"):
-            room = ScrollableContainer(Board(self.source.game.variant), id="room")
-            room.can_focus = False
-            yield room
+            board_area = ScrollableContainer(Board(self.source.game.variant), id="board-area")
+            board_area.can_focus = False
+            yield board_area
             side_panel = Vertical(Static(id="players"), id="panel")
             side_panel.styles.width = PANEL_WIDTH
             yield side_panel
@@ -77,8 +77,8 @@ class BoardMode(Mode):
         self.query_one("#panel").display = not self._is_narrow
         self.query_one("#strip").display = self._is_narrow
         lines = size.height - _LINES_BELOW
-        room = (size.width, lines - STRIP_LINES) if self._is_narrow else (width_beside_panel, lines)
-        self.query_one(Board).fit(variant, room)
+        space = (size.width, lines - STRIP_LINES) if self._is_narrow else (width_beside_panel, lines)
+        self.query_one(Board).fit(variant, space)
 
     def show(self) -> None:
         if self._is_composed and self.is_attached:
@@ -122,7 +122,7 @@ class BoardMode(Mode):
 
     def follow(self, cell: int) -> None:
         """Scroll to the cell if the board is larger than the screen."""
-        room = self.query_one("#room", ScrollableContainer)
+        board_area = self.query_one("#board-area", ScrollableContainer)
         layout = self.query_one(Board).layout_of_board
         place = layout.place(cell)
         left = place.column - 1
@@ -134,5 +134,5 @@ class BoardMode(Mode):
         if top <= first_cell.line:
             top = 0
         region = Region(left, top, place.column + layout.size.width + 1 - left, place.line + layout.size.height - top)
-        if room.max_scroll_x or room.max_scroll_y:
-            room.scroll_to_region(region, animate=False, force=True)
+        if board_area.max_scroll_x or board_area.max_scroll_y:
+            board_area.scroll_to_region(region, animate=False, force=True)

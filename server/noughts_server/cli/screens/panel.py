@@ -31,8 +31,8 @@ def panel(game: ShownGame, cursor: int | None, lines: int) -> Text:
     if cursor is not None:
         text.append(f"cursor: {cell_name(game.variant, cursor)}\n", style=QUIET)
     # Leave space for a blank line and a heading.
-    room = lines - text.plain.count("\n") - 2
-    if rows := _move_rows(game, room):
+    free_lines = lines - text.plain.count("\n") - 2
+    if rows := _move_rows(game, free_lines):
         text.append("\nMoves\n")
         text.append("\n".join(rows), style=QUIET)
     return text

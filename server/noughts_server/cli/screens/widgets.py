@@ -28,9 +28,9 @@ class Board(Widget):
         self.layout_of_board = Layout(variant, (0, 0))
         self._scene = Scene({})
 
-    def fit(self, variant: Variant, room: tuple[int, int]) -> None:
+    def fit(self, variant: Variant, space: tuple[int, int]) -> None:
         """Show a board of this variant in the largest size that fits into these columns and lines."""
-        self.layout_of_board = Layout(variant, room)
+        self.layout_of_board = Layout(variant, space)
         self.refresh(layout=True)
 
     def show(self, scene: Scene) -> None:

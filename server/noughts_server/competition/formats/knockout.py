@@ -114,10 +114,10 @@ def _decide(
     leader = max(points, key=lambda entry: points[entry])
     other = next(entry for entry in points if entry != leader)
     lead = points[leader] - points[other]
-    left = field.games - games
-    if lead > 0 and (left <= 0 or (field.stop_when_decided and lead > left)):
-        return leader, Decision.EXTRA_PAIR if left < 0 else Decision.POINTS
-    if left > _LEFT_AT_LAST:
+    games_left = field.games - games
+    if lead > 0 and (games_left <= 0 or (field.stop_when_decided and lead > games_left)):
+        return leader, Decision.EXTRA_PAIR if games_left < 0 else Decision.POINTS
+    if games_left > _LEFT_AT_LAST:
         return None, None
     if forfeits[leader] != forfeits[other]:
         return min(points, key=lambda entry: forfeits[entry]), Decision.FORFEITS

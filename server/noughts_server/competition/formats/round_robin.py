@@ -62,14 +62,14 @@ class RoundRobin:
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         """Yield the slots with these ordinals, faster than `slot` does: pairings repeat every second cycle."""
         period = 2 * self.rounds_per_cycle * self.games_per_round
-        known: dict[int, tuple[int, int]] = {}
+        pairings: dict[int, tuple[int, int]] = {}
         # This takes half the time of calling Slot, and every game needs a slot.
         new_slot = partial(tuple.__new__, Slot)
         for ordinal in ordinals:
             place = (ordinal - 1) % period
-            pair = known.get(place)
+            pair = pairings.get(place)
             if pair is None:
-                pair = known[place] = self.slot(ordinal)[1:]
+                pair = pairings[place] = self.slot(ordinal)[1:]
             yield new_slot((ordinal, *pair))
 
     def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:

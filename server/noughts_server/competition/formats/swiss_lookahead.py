@@ -27,8 +27,8 @@ def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Matching]:
     rest = seats[1:]
     for other in rest:
         if other in allowed[one]:
-            left = {seat: allowed[seat] for seat in rest if seat != other}
-            for pairs in perfect_matchings(left):
+            remaining = {seat: allowed[seat] for seat in rest if seat != other}
+            for pairs in perfect_matchings(remaining):
                 yield ((one, other), *pairs)
 
 

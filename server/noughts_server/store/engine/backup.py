@@ -39,7 +39,10 @@ def back_up(
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FOR_THIS_USER))
         with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
             source.backup(
-                copy, pages=_PAGES_AT_ONCE, progress=lambda _, left, total: on_progress(total - left, total), sleep=0
+                copy,
+                pages=_PAGES_AT_ONCE,
+                progress=lambda _, pages_left, total: on_progress(total - pages_left, total),
+                sleep=0,
             )
             # This makes the copy a single file; a server switches the write-ahead log on again.
             copy.execute("PRAGMA journal_mode = DELETE")

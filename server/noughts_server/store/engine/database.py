@@ -193,7 +193,7 @@ class Store:
 
     async def try_to_write(self) -> None:
         """Return as soon as the database can be written."""
-        await self.write_patiently(self._dialect.write_for_real)
+        await self.write_patiently(self._dialect.check_writable)
 
     def limit_retries(self, seconds: float) -> None:
         """Make transactions that retry fail after this many seconds.
@@ -256,7 +256,7 @@ class Store:
                 self._lock = _lock(url) if alone else None
                 with connection.begin():
                     self.migrated_from = upgrade(connection, place)
-                    kind.write_for_real(connection)
+                    kind.check_writable(connection)
         except OSError as error:
             path = Path(place)
             target = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
@@ -306,10 +306,10 @@ class Store:
                 async with asyncio.timeout(seconds):
                     await self._has_deadline.wait()
             return
-        left = self._deadline - asyncio.get_running_loop().time()
-        if left <= 0:
+        seconds_left = self._deadline - asyncio.get_running_loop().time()
+        if seconds_left <= 0:
             raise trouble
-        await asyncio.sleep(min(seconds, left))
+        await asyncio.sleep(min(seconds, seconds_left))
 
     def _see_end(self) -> None:
         """Clear `trouble` after a success, unless other transactions still retry."""
@@ -359,7 +359,7 @@ class Store:
 def _lock(url: URL) -> dialect.Closing | None:
     kind = dialect.of_url(url)
     try:
-        return kind.lock_for_one(url)
+        return kind.lock_for_one_server(url)
     except BlockingIOError as error:
         hint = "Stop that server, or choose another database with --db."
         raise DatabaseUnusable(kind.place(url), "another server uses it", hint=hint) from error

@@ -31,11 +31,11 @@ def idempotent(
             return action(connection)
         check_text("request_id", request_id, _LONGEST_REQUEST_ID)
         this = (requests.c.token_id == token_id, requests.c.request_id == request_id)
-        known = connection.execute(select(requests).where(*this)).one_or_none()
-        if known is not None:
-            if (known.method, known.body_hash) != (method, body_hash):
+        stored_request = connection.execute(select(requests).where(*this)).one_or_none()
+        if stored_request is not None:
+            if (stored_request.method, stored_request.body_hash) != (method, body_hash):
                 raise RequestConflict("request_id", request_id)
-            return str(known.answer)
+            return str(stored_request.answer)
         new_answer = action(connection)
         row = {"token_id": token_id, "request_id": request_id, "method": method, "body_hash": body_hash}
         connection.execute(insert(requests), row | {"answer": new_answer, "created_at": now_ms})

@@ -56,8 +56,8 @@ def _revision(connection: Connection, database: str) -> str | None:
     revision: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
     if revision > REVISION:
         raise DatabaseTooNew(database, revision, REVISION)
-    known = {path.name.partition("_")[0] for path in MIGRATIONS.glob("versions/[0-9]*.py")}
-    if revision not in known:
+    revisions = {path.name.partition("_")[0] for path in MIGRATIONS.glob("versions/[0-9]*.py")}
+    if revision not in revisions:
         hint = "If it is older, open it once with Noughts 1.0.0, which migrates it."
         raise DatabaseUnusable(database, f"it has schema {revision}, which no release since 1.0.0 has", hint=hint)
     return revision

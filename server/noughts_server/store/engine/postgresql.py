@@ -139,7 +139,7 @@ def size_bytes(url: URL, connection: Connection) -> int:
     return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
 
-def lock_for_one(url: URL) -> "psycopg.Connection[Any]":
+def lock_for_one_server(url: URL) -> "psycopg.Connection[Any]":
     """Lock the database for one server until the returned connection is closed. Raises BlockingIOError."""
     connection = psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS, autocommit=True)
     row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
@@ -257,7 +257,7 @@ def _settings(busy_seconds: float) -> dict[str, str | int]:
     }
 
 
-def write_for_real(connection: Connection) -> None:
+def check_writable(connection: Connection) -> None:
     """Write a row, because only an attempt shows whether the database can be written."""
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
 

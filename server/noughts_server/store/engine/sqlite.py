@@ -122,7 +122,7 @@ def size_bytes(url: URL, connection: Connection) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def lock_for_one(url: URL) -> IO[str] | None:
+def lock_for_one_server(url: URL) -> IO[str] | None:
     """Lock the database for one server until the returned file is closed or its process ends.
 
     The lock is next to the real file of the database, whatever symbolic links lead to it. Raises BlockingIOError if
@@ -132,7 +132,7 @@ def lock_for_one(url: URL) -> IO[str] | None:
 
 
 def locked(path: str | Path) -> IO[str] | None:
-    """Lock a file like `lock_for_one`, and create it if it is missing."""
+    """Lock a file like `lock_for_one_server`, and create it if it is missing."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -181,7 +181,7 @@ def cut_off(engine: Engine) -> None:
     """Do nothing: no statement waits for a server."""
 
 
-def write_for_real(connection: Connection) -> None:
+def check_writable(connection: Connection) -> None:
     """Write a page, because only an attempt shows whether the database can be written."""
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     connection.exec_driver_sql(f"PRAGMA user_version = {version}")

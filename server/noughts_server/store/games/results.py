@@ -157,10 +157,10 @@ def _commit_tournament(
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
         progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # entries have joined
-    fresh, known = _admit(connection, batch, row, progress, report)
-    if again and known:
-        report.games += known
-        report.duplicates -= len(known)
+    fresh, duplicates = _admit(connection, batch, row, progress, report)
+    if again and duplicates:
+        report.games += duplicates
+        report.duplicates -= len(duplicates)
         if not fresh:
             is_finished = row.state == TournamentState.FINISHED
             unchanged = TournamentProgress(
@@ -232,17 +232,17 @@ def _admit(
     attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
     folded, beyond = progress.folded, progress.beyond
     fresh: dict[int, FinishedGame] = {}
-    known: list[FinishedGame] = []
+    duplicates: list[FinishedGame] = []
     for game in batch:
         ordinal = game.ordinal
         if attempts.get((ordinal - 1) // unit_games) != game.attempt or ordinal > total:
             report.stale += 1
         elif ordinal <= folded or ordinal in beyond or ordinal in fresh:
             report.duplicates += 1
-            known.append(game)
+            duplicates.append(game)
         else:
             fresh[ordinal] = game
-    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}, known
+    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}, duplicates
 
 
 def _current(
@@ -355,5 +355,5 @@ def _store_progress(connection: Connection, row: Row[Any], progress: Progress, e
             .where(tournaments.c.id == row.id)
             .values(state=TournamentState.FINISHED, ended_at=ended_at)
         )
-        held = (units.c.tournament_id == row.id) & units.c.holder.is_not(None)
-        connection.execute(update(units).where(held).values(holder=None))
+        claimed = (units.c.tournament_id == row.id) & units.c.holder.is_not(None)
+        connection.execute(update(units).where(claimed).values(holder=None))

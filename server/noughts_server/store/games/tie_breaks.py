@@ -121,8 +121,8 @@ def _games_by_points(tournament: Tournament, doubled: CTE) -> Select[Any]:
 def _doubled_points(tournament: Tournament) -> CTE:
     """Return twice the points of each entry that has played, with those of byes."""
     score, settings = entry_scores.c, tournament.settings
-    had = select(func.count()).where(byes.c.tournament_id == tournament.id, byes.c.entry == score.entry)
-    of_byes = 2 * settings.games_per_pair * had.scalar_subquery() if settings.schedule.by_points else literal(0)
+    bye_count = select(func.count()).where(byes.c.tournament_id == tournament.id, byes.c.entry == score.entry)
+    of_byes = 2 * settings.games_per_pair * bye_count.scalar_subquery() if settings.schedule.by_points else literal(0)
     points = (2 * score.wins + score.draws + of_byes).label("doubled")
     return select(score.entry, points).where(score.tournament_id == tournament.id).cte("points")
 

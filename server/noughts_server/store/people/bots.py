@@ -93,8 +93,8 @@ def log_in(
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
-    known = select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
-    bot = connection.execute(known).one_or_none()
+    same_name = select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
+    bot = connection.execute(same_name).one_or_none()
     if bot is None:
         check_prefix(connection, name, owner_id)
         if limits is not None:
@@ -134,8 +134,8 @@ def register_bot(
     `open_to_organisers` says whether organisers can enter it in their tournaments, and `open_to_tests` whether others
     can test their bots against it (None: unchanged). Raises the errors of `log_in`.
     """
-    known = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
-    if known is None or version:
+    bot = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
+    if bot is None or version:
         log_in(connection, owner_id=owner_id, name=name, version=version, now_ms=now_ms, limits=limits)
     else:
         log_in_again(connection, owner_id=owner_id, name=name, version=get_bot(connection, name).latest_version)
@@ -160,8 +160,8 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     if reserved:
         own = connection.scalar(select(owners.c.name).where(owners.c.id == owner_id)) or ""
         others = reserved - {own.lower()}
-        known = select(owners.c.id).where(func.lower(owners.c.name).in_(others - {SITE_OWNER, LIVE_OWNER}))
-        if others & {SITE_OWNER, LIVE_OWNER} or connection.execute(known.limit(1)).first():
+        other_owners = select(owners.c.id).where(func.lower(owners.c.name).in_(others - {SITE_OWNER, LIVE_OWNER}))
+        if others & {SITE_OWNER, LIVE_OWNER} or connection.execute(other_owners.limit(1)).first():
             raise PermissionDenied(bot_name(name), hint=f"It is reserved for {min(others)}. Choose another name.")
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
     starts = [name[:end].lower() for end in ends]

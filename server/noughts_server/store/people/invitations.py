@@ -71,8 +71,8 @@ def create_invitation(
     It expires after `life_ms` milliseconds (None: never). `made_by` is the token of the request. Raises NotFound for an
     unknown tournament.
     """
-    known = select(tournaments.c.id).where(tournaments.c.slug == tournament)
-    if tournament and connection.execute(known).first() is None:
+    with_slug = select(tournaments.c.id).where(tournaments.c.slug == tournament)
+    if tournament and connection.execute(with_slug).first() is None:
         raise NotFound(tournament_name(tournament), hint="`noughts tournament list` shows the tournaments.")
     secret = _PREFIX + secrets.token_urlsafe(_SELECTOR_BYTES) + secrets.token_urlsafe(_RANDOM_BYTES)
     row: dict[str, Any] = {"selector": _selector(secret), "hash": _hash(secret), "label": label, "uses": uses}
@@ -91,12 +91,12 @@ def use_invitation(connection: Connection, secret: str, *, now_ms: int) -> Invit
     is_right = hmac.compare_digest(_NO_HASH if row is None else row.hash, _hash(secret))
     if row is None or not is_right:
         raise InvitationRefused("unknown")
-    left = update(invitations).where(invitations.c.id == row.id, invitations.c.used < invitations.c.uses)
+    use = update(invitations).where(invitations.c.id == row.id, invitations.c.used < invitations.c.uses)
     if row.revoked_at is not None:
         raise InvitationRefused("revoked")
     if row.expires_at is not None and row.expires_at <= now_ms:
         raise InvitationRefused("expired")
-    if connection.execute(left.values(used=invitations.c.used + 1)).rowcount != 1:
+    if connection.execute(use.values(used=invitations.c.used + 1)).rowcount != 1:
         raise InvitationRefused("used up")
     return _invitation(row)
 
@@ -104,8 +104,8 @@ def use_invitation(connection: Connection, secret: str, *, now_ms: int) -> Invit
 def get_invitation(connection: Connection, number: int) -> Invitation:
     """Return the invitation with this number. Raises NotFound."""
     # Databases store 64 bits; no invitation has a larger number.
-    known = select(invitations).where(invitations.c.id == min(number, (1 << 63) - 1))
-    row = connection.execute(known).one_or_none()
+    with_number = select(invitations).where(invitations.c.id == min(number, (1 << 63) - 1))
+    row = connection.execute(with_number).one_or_none()
     if row is None:
         raise NotFound(invitation_name(number), hint="`noughts invite list` shows the invitations.")
     return _with_owners(connection, _invitation(row))

@@ -121,8 +121,10 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
     size = len(upload.content)
     check_submission(connection, owner_id=owner_id, bot=upload.bot, size=size, now_ms=now_ms, limits=limits)
     version = upload.version or _next_version(connection, upload.bot)
-    taken = select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
-    if connection.execute(taken).first() is not None:
+    same_version = (
+        select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
+    )
+    if connection.execute(same_version).first() is not None:
         raise AlreadyExists(bot_name(upload.bot, version))
     bot_version = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
     program = connection.execute(select(programs.c.id).where(programs.c.hash == upload.hash)).scalar()
@@ -157,8 +159,8 @@ def ready_submissions(connection: Connection) -> list[Submission]:
 def needed_submissions(connection: Connection) -> list[Submission]:
     """Return the submissions with an entry in a running tournament."""
     running = (tournaments.c.state == TournamentState.RUNNING, entries.c.withdrawn_at.is_(None))
-    needed = select(entries.c.bot_version_id).join(tournaments).where(*running)
-    return _read(connection, _rows().where(submissions.c.bot_version_id.in_(needed)))
+    of_running = select(entries.c.bot_version_id).join(tournaments).where(*running)
+    return _read(connection, _rows().where(submissions.c.bot_version_id.in_(of_running)))
 
 
 def program_of(connection: Connection, hash_: bytes) -> bytes:

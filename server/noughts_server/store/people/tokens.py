@@ -74,9 +74,9 @@ SITE_OWNER, LIVE_OWNER = "site", "house"
 def create_owner(connection: Connection, name: str) -> int:
     """Return the key of the owner `name`, created if new. Raises InvalidArgument."""
     check_name("owner", name)
-    known: int | None = connection.execute(select(owners.c.id).where(owners.c.name == name)).scalar()
-    if known is not None:
-        return known
+    owner_id: int | None = connection.execute(select(owners.c.id).where(owners.c.name == name)).scalar()
+    if owner_id is not None:
+        return owner_id
     row = {"name": name, "skeleton": skeleton(name)}
     return int(connection.execute(insert(owners).returning(owners.c.id), row).scalar_one())
 
@@ -111,8 +111,8 @@ def create_token(
 
 def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
     """Return the caller with this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
-    known = select(tokens, owners.c.name).join(owners).where(tokens.c.hash == _hash(secret))
-    row = connection.execute(known).one_or_none()
+    with_secret = select(tokens, owners.c.name).join(owners).where(tokens.c.hash == _hash(secret))
+    row = connection.execute(with_secret).one_or_none()
     if row is None:
         raise Unauthenticated("the token is unknown")
     end_error = _end_error(row.revoked_at, row.expires_at, now_ms)
@@ -172,8 +172,8 @@ def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, p
 def get_token(connection: Connection, token_id: int, *, owner_id: int | None = None) -> Token:
     """Return the token with this number. Raises NotFound, PermissionDenied (another owner's)."""
     # Databases store 64 bits; no token has a larger number.
-    known = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
-    owner: int | None = connection.execute(known).scalar()
+    owner_of_token = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
+    owner: int | None = connection.execute(owner_of_token).scalar()
     if owner is None:
         raise NotFound(token_name(token_id), hint="`noughts token list` shows the tokens.")
     if owner_id not in (None, owner):
@@ -189,9 +189,9 @@ def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id
     """
     get_token(connection, token_id, owner_id=owner_id)
     doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)
-    made = tokens.alias()
-    same_owner = made.c.owner_id == doomed.c.owner_id
-    doomed = doomed.union(select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, same_owner))
+    created = tokens.alias()
+    same_owner = created.c.owner_id == doomed.c.owner_id
+    doomed = doomed.union(select(created.c.id, created.c.owner_id).where(created.c.made_by == doomed.c.id, same_owner))
     valid = update(tokens).where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
     connection.execute(valid.values(revoked_at=now_ms))
     by_them = update(invitations).where(invitations.c.made_by.in_(select(doomed.c.id)))

@@ -107,8 +107,8 @@ def claim_next(
         return []
     first = tournament.folded // tournament.unit_games
     count = unit_count(tournament.games_total, tournament.unit_games)
-    rest = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
-    unit_rows: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
+    later_units = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
+    unit_rows: dict[int, Row[Any]] = {row.number: row for row in connection.execute(later_units)}
     alive = {node.name for node in nodes.alive(connection)} - {holder}
     now = dialect.of(connection).now_ms(connection)
     claims: list[Claim] = []
@@ -207,13 +207,13 @@ def hand_over(
 
     It keeps the units of its `running` games, which are given by their ordinals.
     """
-    kept: frozenset[int] = frozenset()
+    kept_units: frozenset[int] = frozenset()
     if running:
         unit_games = get_tournament_by_id(connection, tournament_id).unit_games
-        kept = frozenset((ordinal - 1) // unit_games for ordinal in running)
-    held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
-    connection.execute(update(units).where(held, units.c.number.not_in(kept)).values(holder=None))
-    return kept
+        kept_units = frozenset((ordinal - 1) // unit_games for ordinal in running)
+    claimed = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
+    connection.execute(update(units).where(claimed, units.c.number.not_in(kept_units)).values(holder=None))
+    return kept_units
 
 
 def give_up(
@@ -225,8 +225,8 @@ def give_up(
     """
     if holder:
         hand_over(connection, tournament_id, holder)
-    held = (units.c.tournament_id == tournament_id, units.c.holder.is_not(None))
-    holders = set(connection.scalars(select(units.c.holder).where(*held)))
+    claimed = (units.c.tournament_id == tournament_id, units.c.holder.is_not(None))
+    holders = set(connection.scalars(select(units.c.holder).where(*claimed)))
     if holders.intersection(node.name for node in nodes.alive(connection)):
         return False
     return play_stopped(connection, tournament_id, reason, now_ms=now_ms, retry_at=retry_at)

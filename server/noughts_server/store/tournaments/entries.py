@@ -221,21 +221,21 @@ def _check_not_entered(connection: Connection, tournament: Tournament, bot_versi
 def _label(connection: Connection, tournament: Tournament, requested: str, bot_version: BotVersion) -> str:
     bot = bot_version.bot
     of_tournament = entries.c.tournament_id == tournament.id
-    taken = set(connection.scalars(select(entries.c.label).where(of_tournament)))
+    labels = set(connection.scalars(select(entries.c.label).where(of_tournament)))
     if requested:
         check_name("label", requested)
-        if requested in taken:
+        if requested in labels:
             raise AlreadyExists(entry_name(tournament.name, requested), hint="Choose another label.")
         same = bot_names.c.name == requested
         if bot_version.owner_id != tournament.owner_id:
             same = bot_names.c.skeleton == skeleton(requested)
-            if alike := next((label for label in taken if skeleton(label) == skeleton(requested)), ""):
+            if alike := next((label for label in labels if skeleton(label) == skeleton(requested)), ""):
                 raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
         others = select(bot_names.c.name).where(same, bot_names.c.owner_id != bot_version.owner_id)
         if (other := connection.scalars(others).first()) is not None:
             hint = "Choose another label: this is, or looks like, the name of another owner's bot."
             raise AlreadyExists(bot_name(other), hint=hint)
         return requested
-    if bot not in taken:
+    if bot not in labels:
         return bot
-    return next(label for number in count(2) if (label := f"{bot}#{number}") not in taken)
+    return next(label for number in count(2) if (label := f"{bot}#{number}") not in labels)

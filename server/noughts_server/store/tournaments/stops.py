@@ -50,8 +50,8 @@ def unplayed_tournaments(connection: Connection) -> list[Unplayed]:
     """Return the running tournaments that no referee plays and that have no planned next attempt, oldest first."""
     first = tournaments.c.folded // func.nullif(tournaments.c.unit_games, 0)
     of_tournament = (units.c.tournament_id == tournaments.c.id, units.c.number >= first)
-    held = exists().where(*of_tournament, units.c.holder.is_not(None))
-    running = (tournaments.c.state == TournamentState.RUNNING, tournaments.c.retry_at.is_(None), ~held)
+    is_claimed = exists().where(*of_tournament, units.c.holder.is_not(None))
+    running = (tournaments.c.state == TournamentState.RUNNING, tournaments.c.retry_at.is_(None), ~is_claimed)
     columns = select(tournaments.c.id, tournaments.c.slug, tournaments.c.reason).where(*running)
     return [
         Unplayed(row.id, row.slug, row.reason or "", tuple(_bots(connection, row.id)))

@@ -32,7 +32,7 @@ _POINTS = {"1-0": (1.0, 0.0), "1/2-1/2": (0.5, 0.5), "0-1": (0.0, 1.0)}
 _SIDES = ("first", "second")
 
 ACCEPTED, LATE, CONFLICT = "accepted", "late", "conflict"
-"""What became of a move: it went to the server; its turn is over; the turn has a different answer."""
+"""The results of sending a move: the server gets it; its turn is over; the turn already has a different answer."""
 
 
 @dataclass(eq=False, slots=True)
@@ -128,8 +128,8 @@ class PlayBook:
 
     def drop_games_except(self, names: Iterable[str]) -> None:
         """End the games that the server did not repeat: their ends arrived while the stream was lost."""
-        kept = set(names)
-        for game in [game for game in self._games.values() if game.name not in kept]:
+        kept_names = set(names)
+        for game in [game for game in self._games.values() if game.name not in kept_names]:
             self._finish(game, result=None, termination=None, plies=None, fault=None)
 
     def _start(self, starts: pb.Starts) -> None:
@@ -359,10 +359,10 @@ def _with_page(event: _Event, base: str) -> Document:
 
 def _turn_document(turn: _Turn, now: float, today: datetime, base: str) -> Document:
     position, game = turn.position, turn.game
-    left: int | None = None
+    clock_us: int | None = None
     clocks: dict[str, Any] = {"own_clock_us": None, "opponent_clock_us": None}
     if game.is_timed:
-        left = max(0, position.limit_us - round((now - turn.since) * 1e6))
+        clock_us = max(0, position.limit_us - round((now - turn.since) * 1e6))
         clocks = {"own_clock_us": position.own_clock_us, "opponent_clock_us": position.opponent_clock_us}
     return {
         "turn": turn.number,
@@ -374,8 +374,8 @@ def _turn_document(turn: _Turn, now: float, today: datetime, base: str) -> Docum
         "moves": list(turn.moves),
         "seed": game.seed,
         **clocks,
-        "left_us": left,
-        "deadline": None if left is None else _deadline(today, left),
+        "left_us": clock_us,
+        "deadline": None if clock_us is None else _deadline(today, clock_us),
     }
 
 

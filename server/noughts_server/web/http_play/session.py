@@ -169,7 +169,7 @@ class PlaySession:
         owed_answers = self.book.owes_answers
         self.book.take(frame, self._loop.time())
         if owed_answers and not self.book.owes_answers:
-            self._last_active = self._loop.time()  # its game is over, which it does not know yet
+            self._last_active = self._loop.time()  # the question's game is over, which the client does not know yet
         self._wake()
 
     def echo_delay(self) -> float:
@@ -243,7 +243,8 @@ class PlaySession:
     def _measure_trip(self) -> None:
         """Measure the network time: the client sends its next request as soon as it has an answer without a question.
 
-        So this is its time to the client and back, as for the echo of a heartbeat. The shortest one counts.
+        The time between them is the network time to the client and back, as for the echo of a heartbeat. The shortest
+        one counts.
         """
         if self._answered_at is not None and self._requests == 0:
             self._trips.append(self._loop.time() - self._answered_at)

@@ -81,8 +81,8 @@ class HttpPlay:
 
     async def _begin(self, wish: NewSession, token: str, owner: str, address: str) -> PlaySession:
         """Log the bot in. The caller has counted the session for its address."""
-        room = self.settings.bots_of_connection
-        group = next(number for number in count(1) if self._groups[number] < room)
+        most_bots = self.settings.bots_of_connection
+        group = next(number for number in count(1) if self._groups[number] < most_bots)
         session = PlaySession(wish, token, self._upstream, self.settings, group=group, guest=address)
         opened = self._open[session.id] = _Open(session, owner, address, group)
         add(self._owners, owner, 1)

@@ -81,11 +81,11 @@ def mistakes(
     request = pb.ListGamesRequest(parent=read_bot_without_version(name))
     game_filter.apply(request)
     with server.connected() as client:
-        found = _mistakes(client, request, output)
+        mistakes = _mistakes(client, request, output)
         if file is None:
-            output.show_each((mistake.document() for mistake in found), lambda: _print_table(found, name))
+            output.show_each((mistake.document() for mistake in mistakes), lambda: _print_table(mistakes, name))
             return
-        count = write_positions(file, (mistake.document() for mistake in found))
+        count = write_positions(file, (mistake.document() for mistake in mistakes))
     if test_file is not None:
         with problems_with(f"--pytest {test_file}", OSError, raises=Problem):
             test_file.write_text(_PYTEST.format(file=file.name, bot=spec), encoding="utf-8")
@@ -109,9 +109,9 @@ def _mistakes(client: Client, request: pb.ListGamesRequest, output: ListOptions)
             show(number, None)
 
 
-def _print_table(found: Iterator[Mistake], name: str) -> None:
+def _print_table(mistakes: Iterator[Mistake], name: str) -> None:
     rows = []
-    for mistake in found:
+    for mistake in mistakes:
         assert mistake.move is not None
         variant = mistake.position.variant
         value = f"{mistake.before} to {mistake.after}"

@@ -41,8 +41,8 @@ class PlayerOutput:
             self._release(refusal)
 
     def _release(self, refusal: str = "") -> None:
-        held, self._held = b"".join(self._held or ()), None
-        text = held.decode(errors="replace")
+        lines, self._held = b"".join(self._held or ()), None
+        text = lines.decode(errors="replace")
         if refusal:
             text = text.rstrip().removesuffix(refusal)
         if text.strip():

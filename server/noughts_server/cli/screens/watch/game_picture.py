@@ -89,10 +89,10 @@ def _player(game: pb.WatchedGame, side: int, seconds_since_move: Callable[[str],
     text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
     clock_us = clocks_of(game)[side]
     if clock_us is not None:
-        left = clock_us / 1e6
+        seconds_left = clock_us / 1e6
         if to_move and game.state == pb.GAME_STATE_RUNNING:
-            left -= seconds_since_move(game.name)
-        text.append(f"  {precise(left)}", style="reverse" if to_move else "")
+            seconds_left -= seconds_since_move(game.name)
+        text.append(f"  {precise(seconds_left)}", style="reverse" if to_move else "")
     return text
 
 
