@@ -42,6 +42,7 @@ _MATCH = "tournaments/match"
 _BOTS = ("eve", "mallory")
 _SETTLE_SECONDS = 3.0
 _POLL_SECONDS = 0.5
+"""Seconds between two looks at the progress."""
 
 
 class _Measurement:

@@ -34,8 +34,12 @@ from tests.cluster.troubles import watch_tournament
 from tests.cluster.watching import Observer
 
 _BOTS = [f"bot{number}" for number in range(10)]
+_WARM_UP_SECONDS = 1.5
+"""Seconds of play before a measurement begins."""
 _ENDLESS = 100_000
+"""Games of each pair: more than can be played during a measurement."""
 _WATCHED_GAMES = 60
+"""Concurrent games, all of which are watched."""
 _MESSAGE_BYTES = 250
 _CONSOLE = Console(soft_wrap=True)
 _CANCEL_LEAGUE = tournaments_pb2.CancelTournamentRequest(name="tournaments/league")
@@ -71,7 +75,7 @@ async def _rate(cluster: Cluster, seconds: float) -> float:
 
 async def _games(referees: int, seconds: float) -> Figures:
     async with _league(referees, _BOTS, games_per_pair=_ENDLESS, rated=True) as cluster:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(_WARM_UP_SECONDS)
         return {"games/s": await _rate(cluster, seconds)}
 
 
@@ -148,7 +152,7 @@ async def _microseconds_a_ply(referees: int, seconds: float) -> Figures:
     """Play one game at a time on a board with 100 cells, which nearly every game fills."""
     settings: dict[str, Any] = {"variant": "mnk:10,10,10", "games_per_pair": _ENDLESS, "concurrency": 1}
     async with _league(referees, _BOTS[:2], **settings) as cluster:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(_WARM_UP_SECONDS)
         rate = await _rate(cluster, seconds)
     return {"us/ply": 1e6 / (rate * 100)}
 

@@ -41,9 +41,12 @@ from noughts_proto.v1 import games_pb2, games_pb2_grpc, tournaments_pb2, tournam
 
 _CUP = "tournaments/cup"
 _OPENING_AT_ONCE = 16
+"""Sessions that are opened at the same time."""
 _MOVE_US = 1_000_000
+"""Time of each move."""
 _CHILD = "noughts_server.web.child"
 _LONGEST_SECONDS = 600.0
+"""Limit of the whole measurement."""
 
 Thoughts = dict[tuple[str, int], float]
 """The time between question and answer in the bot, in seconds, by game and ply."""

@@ -28,7 +28,9 @@ from history import build, build_career
 from noughts_server.store.engine.database import Connection, Store
 
 _SMALL = 10_000
+"""Games of the smaller of two databases, to compare."""
 _REQUESTS = 10
+"""Requests of which the mean is taken."""
 PAGES = (
     "/",
     "/tournaments",

@@ -24,8 +24,11 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
 
 _EVERY_SECONDS = 10.0
+"""Seconds between two lines of output."""
 _WARM_SECONDS = 60.0
+"""Seconds until the memory is first measured."""
 _GROWTH = 4 / 3
+"""Limit of the growth of the memory since the first measurement."""
 
 
 class _Watch:

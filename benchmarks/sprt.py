@@ -32,7 +32,9 @@ Cells = npt.NDArray[np.int64]
 
 _MOST_STEPS = 60
 _TOLERANCE = 1e-6
+"""Largest difference of log-likelihood ratios of two implementations."""
 _CHUNK = 500
+"""Tests that are simulated at once."""
 _CHECKED_TESTS = 5
 """Tests of each scenario that the server's evaluation repeats."""
 _CANDIDATES = 5

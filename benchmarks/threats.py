@@ -39,7 +39,9 @@ from noughts_server.store.tournaments.tournaments import get_tournament
 
 _OPENINGS = 50
 _FROM_MIDDLE = 4
+"""Largest distance of the first stone from the middle, in cells."""
 _TOLERANCE_MS = 10.0
+"""A move within this time after the limit counts as in time."""
 _MARGIN_US = 50_000
 _SUBJECT = "threats"
 
@@ -164,16 +166,16 @@ async def _play(server: Server, match: Match, subject: str) -> list[ExportedGame
             await stack.enter_async_context(_bot_process(spec, variant, server.address, tournament.ticket(label)))
         async with asyncio.timeout(30):
             await tournament.all_online(lambda: None)
-        shown = -1
+        printed_games = -1
 
         def show(progress: Any, _: Any) -> None:
-            nonlocal shown
-            if sys.stderr.isatty() and progress.games_done != shown:
-                shown = progress.games_done
-                print(f"\r{match.name}: {shown} of {match.games} games", end="", file=sys.stderr, flush=True)
+            nonlocal printed_games
+            if sys.stderr.isatty() and progress.games_done != printed_games:
+                printed_games = progress.games_done
+                print(f"\r{match.name}: {printed_games} of {match.games} games", end="", file=sys.stderr, flush=True)
 
         await tournament.play(show)
-    if shown >= 0:
+    if printed_games >= 0:
         print("\r\033[K", end="", file=sys.stderr)
     await server.recorder.flush()
 

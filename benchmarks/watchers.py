@@ -39,8 +39,10 @@ from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 
 _CUP = "tournaments/cup"
 _GAMES = 11
+"""One game for the watchers, and ten for the others."""
 _VARIANT, _PLIES = "mnk:30,30,30", 900  # nobody wins
 _CONNECTING_AT_ONCE = 50
+"""Browsers that connect at the same time."""
 _STREAMS_EACH = 50
 """Event streams of each address."""
 _SETTLE_SECONDS = 2.0

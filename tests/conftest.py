@@ -74,9 +74,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests in folders of `WITH_PROCESSES`, and move those of `MOSTLY_WAITING` to the front."""
 
     def is_in(item: pytest.Item, *paths: str) -> bool:
-        return item.path.relative_to(here).as_posix().startswith(paths)
+        return item.path.relative_to(tests).as_posix().startswith(paths)
 
-    here = Path(__file__).parent
+    tests = Path(__file__).parent
     for item in items:
         if is_in(item, *WITH_PROCESSES):
             item.add_marker("processes")

@@ -21,7 +21,9 @@ from noughts_server.statistics.rated_games import GameResult, count_games
 from noughts_server.store.games.exports import ExportedGame
 
 _GAMES = 10_000
+"""Games of each pool, at least."""
 _RANDOM = 1_000.0
+"""Elo of the bot `random`, on which the scale is fixed."""
 _SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 

@@ -23,8 +23,12 @@ from noughts_server.openings.reading import read_opening
 FOLDER = Path(__file__).parent.parent / "server/noughts_server/openings/books"
 VARIANTS = {"balanced15": "gomoku", "balanced20": "gomoku20"}
 OPENINGS = 240
+"""Openings of each book."""
 PLIES = (4, 5, 6, 7)
+"""Lengths of the openings, used in turn."""
 SEED = 2026
+"""Seed of the random plies, so that the books can be made again."""
+# A quick search rejects most candidates before the complete one.
 QUICK_NODES, QUICK_LEAD = 1_000, 40
 NODES, MOST_LEAD = 8_000, 20
 MEASURED_NODES = 600

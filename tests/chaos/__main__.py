@@ -30,6 +30,7 @@ from tests.support.root import ROOT
 from tests.support.tools import run
 
 _TROUBLES_PER_LINE = 20
+"""A line of progress is printed after this number of troubles."""
 _DISK_MIB = 96
 _MOST_MIB = 500
 """The largest size of a server."""

@@ -48,7 +48,9 @@ _CONNECTIONS, _STREAMS = 40, 50
 _LATE_ROWS = 500_000
 _STOLEN_SECONDS = 2.5
 _FLOODS = 8
+"""Streams or connections that flood the server at the same time."""
 _OWN_TIMES = 500
+"""Times of single bots in one request, each with a name of more than 50 characters."""
 _AUTHORS_GAMES, _COMMENTS_A_FRAME, _COMMENT_CHARACTERS = 64, 30, 65_000
 
 

@@ -33,7 +33,9 @@ _CONTEXT.set_forkserver_preload(
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # pytest finds this module without it, forked processes do not
 _CLOCK_BYTES = 8
+"""Size of the shared number of nanoseconds by which the clock is ahead."""
 _PATIENCE = 60.0
+"""Limit of the wait for the end of a process, in seconds."""
 
 
 class WallClock:

@@ -37,9 +37,13 @@ _FILES: Sequence[Any] = (
     webhooks_pb2,
 )  # fmt: skip
 _BOTS = 16
+"""Bots that send random frames on streams."""
 _FRAMES_OF_A_STREAM = 200
+"""Limit of the random frames before the bot opens a new stream."""
 _SECONDS_OF_A_CALL = 10.0
+"""Limit of a call or stream, because random input can leave it open."""
 _EDGES = (0, 1, 2, 127, 128, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
+"""Limits of integers of 1, 2, 4 and 8 bytes, with their neighbours."""
 _WORDS = ("", "x", "tournaments/", "tournaments/fast", "bots/honest0", "../..", "a" * 5_000, "\x00", "\u202e", "%s{}")
 _SERVER_FAULTS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 _PLAY = "/noughts.v1.PlayService/Play"

@@ -12,6 +12,7 @@ from tests.chaos.http2 import RawClient, raw_client
 from tests.support.agents import ToolFailed, agent_over_http
 
 _SOURCES = ("127.0.0.3", "127.0.0.4")
+# Concurrent calls, streams and connections of each attack.
 _CALLS, _STREAMS, _CONNECTIONS = 50, 250, 2_500
 _ADDRESSES, _ANCHORS = 6, 500
 _WAITS, _BODIES = 40, 80

@@ -35,6 +35,7 @@ from tests.support.databases import POSTGRESQL, databases_of, make_database, row
 from tests.support.proxy import proxy_before
 
 _NICE = 15
+"""Nice value of the attackers, so that the server has the processor first."""
 _THINKING_SHARE = 0.2
 """The share of its time limit for which an honest bot thinks."""
 _CLOCKS = {"fast": (100_000, 16), "slow": (1_000_000, 8)}

@@ -35,6 +35,7 @@ class Uploaded(Bot):
 _ZYGOTE, _SITE = "noughts_referee.children.zygote", "noughts_server.web.child"
 _REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
 _ANSWER_SECONDS = 20
+"""Limit of one request to the website."""
 _LOOK, _PAUSE = 0.1, 1.0
 """Seconds between two looks at the server, and between two uploads or games of visitors."""
 _CELLS = (6, 7, 8)

@@ -15,7 +15,9 @@ from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, check_ladder, co
 from tests.support.mounts import small_disk
 
 _LONGEST_PAUSE = 0.3
+"""Limit of the random pause between two troubles, in seconds."""
 _LOOK = 0.02
+"""Seconds between two looks at the league."""
 
 
 async def run_chaos(
@@ -38,7 +40,7 @@ async def run_chaos(
         await asyncio.wait_for(undisturbed_world.play_round(1), PATIENCE)
         expected = {name: undisturbed_world.records_of(f"{name}-1") for name in (*FORMATS, UPLOADS) if name != LADDER}
     with small_disk(disturbed / "disk", f"size={disk_mib}m") if disk_mib else nullcontext(None) as disk:
-        async with running_world(League(disturbed, seed, disk.here if disk else None)) as world:
+        async with running_world(League(disturbed, seed, disk.own_path if disk else None)) as world:
             last_round = asyncio.Event()
             async with world.visited_by_others(), asyncio.TaskGroup() as tasks:
                 rounds = tasks.create_task(_play_rounds(world, last_round))

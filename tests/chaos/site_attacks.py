@@ -8,10 +8,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 _PAUSE = 0.05
+# Connections of each attack.
 _STREAMS, _HALVES, _HEADS, _READERS, _VISITORS = 1_000, 3_000, 256, 300, 300
 _ADDRESSES = 60
+"""Addresses of the attackers, because the website limits connections by address."""
+_HELD_SECONDS = 30
+"""Seconds for which a client leaves its answer unread."""
 _PIPELINED = 20_000
+"""Requests that are sent on one connection without reading an answer."""
 _PIECE = 16_384
+"""Bytes that are sent or read at once."""
 
 Exchange = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[str]]
 """Uses one connection, and returns the outcome to count."""
@@ -95,7 +101,7 @@ async def slow_readers(target: Any) -> None:
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(b"GET /api/v1/tournaments/fast/games?page_size=1000 HTTP/1.1\r\nhost: x\r\n\r\n")
-        await asyncio.sleep(30)
+        await asyncio.sleep(_HELD_SECONDS)
         return "answer not read"
 
     await _repeat_on_connections(target, _READERS, send)
@@ -150,7 +156,7 @@ async def held_downloads(target: Any) -> None:
     async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         suffix = ("sgf", "jsonl")[next(kinds) % 2]
         status = await _status_of(reader, writer, f"GET /tournaments/fast/games.{suffix} HTTP/1.0\r\n\r\n".encode())
-        await asyncio.sleep(30)
+        await asyncio.sleep(_HELD_SECONDS)
         return f"download: {status}"
 
     async with asyncio.TaskGroup() as tasks:

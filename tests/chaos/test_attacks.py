@@ -24,9 +24,12 @@ from tests.chaos.honest import (
 pytestmark = pytest.mark.at_length
 
 _MOST_MIB = 500
+"""Limit of the memory of the attacked server."""
 _FRAMES, _CONNECTIONS = 10_000, 100
 _PATIENCE = 120.0
+"""Limit of the seconds in which all random input is sent."""
 _ATTACK_SECONDS = 5.0
+"""Seconds of each attack."""
 _NICE = 2
 
 

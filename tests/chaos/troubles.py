@@ -19,8 +19,10 @@ _LONGEST_STOP = 1.5
 _FREEZE = 20.0
 """Seconds; longer than that silence."""
 _LOOK = 0.05
+"""Seconds between two looks."""
 _BLOCK_BYTES = 1 << 16
 _YEAR = 365 * 86_400.0
+"""Seconds; the clock is set back or forward by at most this time."""
 
 
 async def kill_server(world: League) -> None:

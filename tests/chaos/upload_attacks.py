@@ -20,6 +20,7 @@ _BOMBS = (
 """Files of programs that are small as zip files, and large when Python compiles or the server unpacks them."""
 _SPINNING = _BOT.format("while True: pass")
 _AT_ONCE = 8
+"""Bots that are submitted at the same time."""
 
 
 async def source_bomb(target: Any) -> None:

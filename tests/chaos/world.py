@@ -33,6 +33,7 @@ AnyWorld = TypeVar("AnyWorld", bound="World")
 PATIENCE = 120.0
 """Seconds after which an awaited event counts as missing."""
 _LOOK = 0.05
+"""Seconds between two looks at the database or server."""
 PASSING = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
@@ -66,6 +67,7 @@ _MOST_ENTRIES = {"match": 2, "candidates": 4}
 BOTS = tuple(f"bot{number}" for number in range(6))
 ORGANISER = "ada"
 _CONCURRENCY = 16
+"""Concurrent games of a tournament; as many can be lost if the server is killed."""
 _ALL_BUT_ADMIN = ("play", "organise", "submit")
 
 _OF_SLUG = "WHERE tournament_id = (SELECT id FROM tournaments WHERE slug = ?)"

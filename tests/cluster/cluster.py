@@ -45,6 +45,7 @@ Returned = TypeVar("Returned")
 
 NATS_SERVER = str(Path(sysconfig.get_path("scripts")) / "nats-server")
 _LOOK = 0.05
+"""Seconds between two looks at a file or the database."""
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
@@ -125,19 +126,19 @@ class Relay:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._is_connected.wait()
         try:
-            there, back = await self._target()
+            target_reader, target_writer = await self._target()
         except OSError:
             writer.transport.abort()
             return
-        self._open |= {writer, back}
+        self._open |= {writer, target_writer}
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._carry(reader, back))
-                tasks.create_task(self._carry(there, writer))
+                tasks.create_task(self._carry(reader, target_writer))
+                tasks.create_task(self._carry(target_reader, writer))
         except* (OSError, EOFError):
             pass
         finally:
-            for open_writer in (writer, back):
+            for open_writer in (writer, target_writer):
                 self._open.discard(open_writer)
                 open_writer.transport.abort()
 
@@ -210,14 +211,14 @@ class Cluster:
 
     async def start_server(self, *options: str, alone: bool = False) -> ForkedProcess:
         """Start a server; `alone`: outside the cluster, with a referee of its own."""
-        said = self._said("server")
+        output = self._said("server")
         words = [
             *("serve", "--no-web", "--listen", "127.0.0.1:0", "--rate-own-games", "--format", "json"),
             *("--db", self.url, *options, *(() if alone else ("--bus", self.nats.url))),
         ]
-        server = noughts(words, said, {})
+        server = noughts(words, output, {})
         self.servers.append(server)
-        self.addresses[str(said)] = (await self.wait_for_announcement(server))["grpc"]
+        self.addresses[str(output)] = (await self.wait_for_announcement(server))["grpc"]
         return server
 
     async def start_referee(self, *options: str, bus: str = "", database: str = "", host: str = "") -> ForkedProcess:
@@ -243,12 +244,12 @@ class Cluster:
     async def wait_for_announcement(self, process: ForkedProcess) -> dict[str, Any]:
         """Wait for the first line of a process, and return its JSON."""
         deadline = time.monotonic() + PATIENCE
-        while not (process.output.exists() and (said := process.output.read_text()).endswith("\n")):
+        while not (process.output.exists() and (text := process.output.read_text()).endswith("\n")):
             assert process.alive, self.log(process)
             assert time.monotonic() < deadline, self.log(process)
             await asyncio.sleep(_LOOK)
-        found: dict[str, Any] = json.loads(said)
-        return found
+        announcement: dict[str, Any] = json.loads(text)
+        return announcement
 
     @staticmethod
     def log(process: ForkedProcess) -> str:

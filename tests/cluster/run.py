@@ -30,7 +30,9 @@ from tests.support.databases import rows_of
 REMOTE = tuple(f"bot{number}" for number in range(10))
 CHILDREN = ("child1", "child2")
 WATCHED_GAMES = 20
+"""Number of games that are watched, evenly spread over the tournament."""
 _FEWEST_LEFT = 40
+"""If fewer games are left, the tournament is extended, so that no trouble meets a finished one."""
 _LEFT = "SELECT games_total - games_done FROM tournaments WHERE slug = 'league'"
 
 

@@ -23,7 +23,10 @@ from tests.support.patience import PATIENCE
 STOPPED_SECONDS = 8.0
 BUSY_STANDSTILL_SECONDS = 120.0
 """On a machine that is too busy, no tournament may stand still for longer."""
+_REPORT_SECONDS = 60
+"""Seconds between two lines of progress."""
 _LOOK = 0.1
+"""Seconds between two looks."""
 _BUSY = "while True: pass"
 _HOLDER = "SELECT holder FROM units WHERE holder IS NOT NULL ORDER BY tournament_id, number LIMIT 1"
 _PROGRESS = (
@@ -162,7 +165,7 @@ async def _watch(cluster: Cluster, busy: Busy, seconds: float) -> None:
     since = dict.fromkeys(LEAGUES, time.monotonic())
     quiet = dict(since)
     known: dict[str, Sequence[Any]] = {}
-    told = time.monotonic()
+    last_report = time.monotonic()
     while time.monotonic() < end:
         progress: dict[str, Sequence[Any]] = {
             slug: counts for slug, *counts in await asyncio.to_thread(rows_of, cluster.database, _PROGRESS)
@@ -181,7 +184,7 @@ async def _watch(cluster: Cluster, busy: Busy, seconds: float) -> None:
                         quiet[slug] = time.monotonic()
             busy.silent[slug] = max(busy.silent.get(slug, 0.0), now - quiet[slug])
         known = progress
-        if now - told > 60:
-            told = now
+        if now - last_report > _REPORT_SECONDS:
+            last_report = now
             busy.say(f"{end - now:.0f} s left, load {os.getloadavg()[0]:.0f}: {progress}, {busy.standstill}")
         await asyncio.sleep(1)

@@ -127,9 +127,9 @@ async def test_a_game_is_analysed_once_and_shown_by_both_servers() -> None:
             channel = grpc.aio.insecure_channel(cluster.addresses[str(server.output)])
             games: Any = games_pb2_grpc.GameServiceStub(await stack.enter_async_context(channel))
             answers.append(_analysis(games, request, lambda: processes.update(_analysing(cluster))))
-        here, there = await asyncio.gather(*answers)
-        assert len(here.values) > 2
-        assert here == there
+        first_analysis, second_analysis = await asyncio.gather(*answers)
+        assert len(first_analysis.values) > 2
+        assert first_analysis == second_analysis
         assert len(processes) <= 1, "more than one process has analysed the game"
 
 
@@ -502,12 +502,12 @@ async def test_all_clients_use_the_next_address_after_a_kill() -> None:
             assert await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league")
             cluster.servers.pop(0).kill()
             await _wait_for_more_games(cluster)
-            shown = await asyncio.to_thread(
+            completed = await asyncio.to_thread(
                 run_noughts, ["tournament", "show", "league", "--format", "json"], variables
             )
-            assert json.loads(shown.stdout)["state"] == "running"
-            seen = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
-            assert "league" in json.dumps(seen)
+            assert json.loads(completed.stdout)["state"] == "running"
+            document = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
+            assert "league" in json.dumps(document)
         await cluster.wait_until_finished("league")
         assert cluster.endings("league").keys() <= ON_THE_BOARD
         await cluster.check_records("league")

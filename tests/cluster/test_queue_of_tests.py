@@ -25,6 +25,7 @@ _GAMES = (
 _RUNNING = "SELECT count(*) FROM tournaments WHERE state = 2"
 _ACCEPTING = ("--accept", "wasm")
 _SECONDS = 200.0
+"""Limit of the wait for all tests, in seconds."""
 
 
 @pytest.mark.timeout(600)
@@ -39,11 +40,11 @@ async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path, t
         disturbed = await _played(cluster, modules, new_bots, partial(_disturb, cluster))
         await cluster.check_records(*disturbed)
         for slug in disturbed:
-            shown = await cluster.tournament(slug)
-            assert sum(referee.games for referee in shown.match_details.referees) >= shown.games_done
+            tournament = await cluster.tournament(slug)
+            assert sum(referee.games for referee in tournament.match_details.referees) >= tournament.games_done
         assert all("units_claimed" in cluster.log(referee) for referee in cluster.referees), cluster.logs()
-    for slug, found in undisturbed.items():
-        assert disturbed[slug] == found, slug
+    for slug, result in undisturbed.items():
+        assert disturbed[slug] == result, slug
     assert {verdict for verdict, _ in disturbed.values()} == {"H0", "H1"}
 
 

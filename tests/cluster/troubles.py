@@ -19,7 +19,9 @@ FROZEN_SECONDS = 6.0
 MOST_SECONDS = 10.0
 """The longest pause of play, on a machine without other work."""
 _COMPUTED_SECONDS = 0.01
+"""Processor seconds of each measurement of how much slower the machine is under load."""
 _LOOK = 0.05
+"""Seconds between two looks at the database."""
 
 
 @dataclass
@@ -146,7 +148,7 @@ async def cause_troubles(cluster: Cluster, tally: Tally, troubles: Sequence[str]
 async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> None:
     """Record the seconds until games are stored again."""
     before = _stored_or(cluster, 0)
-    # Games that were being stored at the beginning do not count.
+    # Games that were being stored at the beginning do not count. They are stored within this time.
     await asyncio.sleep(0.6)
     before = max(before, _stored_or(cluster, before))
     tally.seconds[name] = await _wait_until_stored(cluster, tally, before) - began

@@ -49,7 +49,12 @@ class Observer:
                 self.plies += 1
                 known = self.view.games.get(ply.game)
                 begun = [game for game in message.increments.games if game.name == ply.game]
-                length = len(begun[0].moves) if begun else len(known.moves) if known is not None else -1
+                # The moves of the game before this message; -1 if the observer has not seen the game yet.
+                length = -1
+                if begun:
+                    length = len(begun[0].moves)
+                elif known is not None:
+                    length = len(known.moves)
                 plies_of_game = [other.ply for other in message.increments.plies if other.game == ply.game]
                 before = [number for number in plies_of_game if number < ply.ply]
                 if length >= 0 and ply.ply != length + len(before):

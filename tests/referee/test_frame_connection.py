@@ -366,10 +366,10 @@ async def test_answers_come_in_any_order_and_grouping(server: Loopback, first: R
     games = [question.game for question in questions]
     await first.send(*[(game, 0, game) for game in reversed(games[3:])])
     await first.send((games[1], 0, 1), (games[0], 0, 0), (games[2], 0, 2))
-    asked: list[Question] = []
-    while len(asked) < 6:
-        asked += await second.next_questions()
-    assert {question.game for question in asked} == set(games)
+    repeated_questions: list[Question] = []
+    while len(repeated_questions) < 6:
+        repeated_questions += await second.next_questions()
+    assert {question.game for question in repeated_questions} == set(games)
 
 
 async def test_late_answers_are_counted_without_complaint(server: Loopback, first: RawBot, second: RawBot) -> None:

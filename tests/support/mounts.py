@@ -20,7 +20,7 @@ class Disk:
         user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
         self.enter = ("nsenter", "--target", str(keeper), *user, "--mount", "--")
         """Words to put before a command, so that it runs in the namespace."""
-        self.here = Path(f"/proc/{keeper}/root{folder}")
+        self.own_path = Path(f"/proc/{keeper}/root{folder}")
         """The path of the disk for the test itself."""
 
     def remount(self, options: str) -> None:

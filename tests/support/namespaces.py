@@ -21,7 +21,7 @@ class Host:
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
-        self.here, self.there = (f"10.{200 + number % 50}.{os.getpid() % 250}.{end}" for end in (1, 2))
+        self.own_address, self.other_address = (f"10.{200 + number % 50}.{os.getpid() % 250}.{end}" for end in (1, 2))
         self._end = f"{name}a"[:15]  # the longest name of an interface in Linux
 
     def connect(self) -> None:
@@ -30,9 +30,9 @@ class Host:
         _ip("netns", "add", self.name)
         _ip("link", "add", self._end, "type", "veth", "peer", "name", other)
         _ip("link", "set", other, "netns", self.name)
-        _ip("addr", "add", f"{self.here}/30", "dev", self._end)
+        _ip("addr", "add", f"{self.own_address}/30", "dev", self._end)
         _ip("link", "set", self._end, "up")
-        for words in (("addr", "add", f"{self.there}/30", "dev", other), ("link", "set", other, "up")):
+        for words in (("addr", "add", f"{self.other_address}/30", "dev", other), ("link", "set", other, "up")):
             _ip("-n", self.name, *words)
         _ip("-n", self.name, "link", "set", "lo", "up")
 

@@ -215,13 +215,21 @@ def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
 
 def test_action_and_workflows_follow_the_schemas_of_github(tmp_path: Path) -> None:
     json_of(f"bot new centre --language rust --folder {tmp_path}/centre", environment())
-    shown = re.findall(r"^```yaml\n# \.github/workflows/(\S+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    for name, workflow in shown:
+    page_workflows = re.findall(
+        r"^```yaml\n# \.github/workflows/(\S+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    )
+    for name, workflow in page_workflows:
         (tmp_path / name).write_text(workflow)
     check = Path(sys.executable).with_name("check-jsonschema")
     run(check, "--builtin-schema", "vendor.github-actions", ACTION)
     workflows = [tmp_path / "centre/.github/workflows/check.yml", ROOT / ".github/workflows/ci.yml"]
-    run(check, "--builtin-schema", "vendor.github-workflows", *workflows, *(tmp_path / name for name, _ in shown))
-    assert [name for name, _ in shown] == ["check.yml", "compare.yml"]
-    used = [step["with"] for _, text in shown for step in steps_of(text) if step.get("id") == "bot"]
+    run(
+        check,
+        "--builtin-schema",
+        "vendor.github-workflows",
+        *workflows,
+        *(tmp_path / name for name, _ in page_workflows),
+    )
+    assert [name for name, _ in page_workflows] == ["check.yml", "compare.yml"]
+    used = [step["with"] for _, text in page_workflows for step in steps_of(text) if step.get("id") == "bot"]
     assert all(given.keys() <= yaml.safe_load(ACTION.read_text())["inputs"].keys() for given in used)

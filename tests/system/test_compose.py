@@ -104,9 +104,9 @@ def test_the_compose_file_contains_no_secret() -> None:
 
 def test_variables_of_the_file_are_known_to_the_program() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("*/noughts_*/**/*.py"))
-    ours = [service for name, service in SERVICES.items() if name not in FOREIGN_SERVICES]
-    names = {name for service in ours for name in service.get("environment", {})}
-    # libpq reads the first; people who work in a container use the second.
+    own_services = [service for name, service in SERVICES.items() if name not in FOREIGN_SERVICES]
+    names = {name for service in own_services for name in service.get("environment", {})}
+    # libpq reads the first; users who work in a container use the second.
     assert {name for name in names if name not in sources} == {"PGPASSWORD", "NOUGHTS_CLUSTER"}
 
 

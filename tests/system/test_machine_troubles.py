@@ -37,7 +37,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 def test_a_full_temporary_folder_refuses_uploads_with_a_reason(disk: Disk, tmp_path: Path) -> None:
     database, bot, log = tmp_path / "x.db", tmp_path / "mine.py", tmp_path / "log"
     bot.write_text(BOT)
-    env, ballast = environment(TMPDIR=str(disk.folder)), disk.here / "ballast"
+    env, ballast = environment(TMPDIR=str(disk.folder)), disk.own_path / "ballast"
     program = (*disk.enter, *logging_to(log), *PROGRAM)
     with started([*SERVE, str(database), "--accept", "py"], env, program) as server:
         address = json.loads(first_line(server))["grpc"]

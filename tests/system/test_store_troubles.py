@@ -109,7 +109,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None:
-    database, ballast = disk.folder / "noughts.db", disk.here / "ballast"
+    database, ballast = disk.folder / "noughts.db", disk.own_path / "ballast"
     program = (*disk.enter, *PROGRAM)
     with server_with_games(database, program) as (server, env):
         fill(ballast)
@@ -139,12 +139,12 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
 
 def test_a_full_disk_is_reported_at_the_start(disk: Disk) -> None:
     database = disk.folder / "noughts.db"
-    fill(disk.here / "ballast")
+    fill(disk.own_path / "ballast")
     with started([*SERVE, str(database)], environment(), (*disk.enter, *PROGRAM)) as server:
         code, errors = exit_code_and_errors(server)
     assert code == 1
     assert f"database {database}: its disk is full" in short_error(errors)
-    assert [file.name for file in disk.here.iterdir()] == ["ballast"]
+    assert [file.name for file in disk.own_path.iterdir()] == ["ballast"]
 
 
 def test_a_read_only_disk_is_reported_at_the_start(disk: Disk) -> None:

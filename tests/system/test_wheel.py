@@ -211,8 +211,8 @@ def author(plain_scripts: Path, environment: dict[str, str]) -> dict[str, str]:
 @pytest.fixture
 def server_environment(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     """The same, with the address of a server in another environment, and a token for it."""
-    database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
-    token = json_of(f"token create --owner ada --db {database}", there)["token"]
+    database, server_variables = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
+    token = json_of(f"token create --owner ada --db {database}", server_variables)["token"]
     serve = [
         "serve",
         "--no-web",
@@ -226,7 +226,7 @@ def server_environment(author: dict[str, str], tmp_path: Path) -> Iterator[dict[
         "--log-level",
         "error",
     ]
-    with started(serve, there) as server:
+    with started(serve, server_variables) as server:
         yield {**author, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"], "NOUGHTS_TOKEN": token}
         server.terminate()
         exit_code_and_errors(server)

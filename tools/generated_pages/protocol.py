@@ -173,8 +173,8 @@ def _type(message: DescriptorProto, field: FieldDescriptorProto) -> str:
 def _link(name: str, *, stream: bool = False) -> str:
     """Return a link to a message or enum, given by its full name with a leading dot."""
     short = name.removeprefix(f".{PACKAGE}.")
-    shown = code(name[1:]) if short == name else f"[`{short}`](#{re.sub(r'[^a-z0-9]', '', short.lower())})"
-    return f"stream of {shown}" if stream else shown
+    link = code(name[1:]) if short == name else f"[`{short}`](#{re.sub(r'[^a-z0-9]', '', short.lower())})"
+    return f"stream of {link}" if stream else link
 
 
 def _enum(source: Source, enum: EnumDescriptorProto, place: Place, outer: str) -> Iterator[str]:

@@ -104,10 +104,10 @@ async def test_a_bot_that_was_slow_once_returns_to_the_event_loop(server: Loopba
         server.referee.add(unit(conditions(concurrency=8), 1_000))
         await server.finished_games(1_000)
     assert len(server.finished) == 1_000
-    here = threading.get_ident()
+    event_loop_thread = threading.get_ident()
     changes = [thread for thread, before in zip(bot.threads, [None, *bot.threads], strict=False) if thread != before]
     # In the event loop, in its thread, and in the loop again; on a busy machine possibly in the thread once more.
-    assert changes[0] == changes[2] == here != changes[1]
+    assert changes[0] == changes[2] == event_loop_thread != changes[1]
 
 
 async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -> None:
@@ -123,9 +123,9 @@ async def test_a_bot_that_sleeps_at_each_question_moves_to_a_thread(server: Loop
     async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
         await server.finished_games(12)
-    here = threading.get_ident()
-    assert bot.threads[:3] == [here] * 3
-    assert here not in bot.threads[3:]
+    event_loop_thread = threading.get_ident()
+    assert bot.threads[:3] == [event_loop_thread] * 3
+    assert event_loop_thread not in bot.threads[3:]
 
 
 async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopback) -> None:

@@ -71,9 +71,9 @@ async def test_a_child_starts_once_there_is_space_for_its_folder(
 ) -> None:
     reports: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
-        monkeypatch.setattr("tempfile.tempdir", str(disk.here))
+        monkeypatch.setattr("tempfile.tempdir", str(disk.own_path))
         launcher = RetryingLauncher(_create_launcher(LockedLauncher), StartRetry(reports.append))
-        taken = _fill(disk.here)
+        taken = _fill(disk.own_path)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
             await wait_until(lambda: reports)

@@ -106,9 +106,9 @@ async def test_a_bot_that_logs_in_elsewhere_leaves_here(side: ServerSide) -> Non
     side.sessions.log_in(1, login)
     async with running(Presence(side.sessions, side.remote, side.bus, "here").run()):
         await asyncio.sleep(0)
-        there = pb.BotPresence(version=1, bot=1, name=login.name, fresh=True, online=True)
+        presence = pb.BotPresence(version=1, bot=1, name=login.name, fresh=True, online=True)
         assert 1 in side.sessions.logins_here()
-        side.bus.publish(SERVERS, pb.ServerPresence(server="there", bots=[there]))
+        side.bus.publish(SERVERS, pb.ServerPresence(server="there", bots=[presence]))
         assert 1 not in side.sessions.logins_here()
         assert side.sessions.online(1)
 

@@ -78,8 +78,8 @@ def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Pat
     root = ElementTree.parse(picture).getroot()
     assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()
-    shown = run_noughts(["estimate", *line.split()], environment()).stdout
-    assert "in the reference pool of connect4" in shown
+    output = run_noughts(["estimate", *line.split()], environment()).stdout
+    assert "in the reference pool of connect4" in output
 
 
 def test_estimate_of_an_unknown_variant_or_bot_is_refused() -> None:

@@ -296,10 +296,10 @@ while True:
 async def test_failed_analysis_is_tried_twice_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str, reason: str, attempts: int
 ) -> None:
-    asked = []
+    questions = []
 
     async def counted(*question: Any) -> Any:
-        asked.append(question)
+        questions.append(question)
         return await ask_process(*question)
 
     monkeypatch.setattr(analyses_module, "ask_process", counted)
@@ -309,7 +309,7 @@ async def test_failed_analysis_is_tried_twice_at_most(
         async with analysing(arena) as analyses:
             for _ in range(2):
                 assert reason in (await analysis_of(arena, analyses, 1)).refusal
-    assert len(asked) == attempts
+    assert len(questions) == attempts
 
 
 async def test_analysis_that_a_busy_machine_delayed_is_tried_again(

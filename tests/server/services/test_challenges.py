@@ -236,8 +236,8 @@ async def test_a_challenge_of_a_bot_that_has_left_is_cancelled(client: Client) -
         async with logged_in(client, token, "bob", Undecided()):
             made = await challenge(client, token, games=3, time={"move_us": 60_000_000})
             assert (await challenge_in_state(client, made.name, RUNNING)).challenge
-        shown = await challenge_in_state(client, made.name, CANCELLED)
-    assert shown.reason == "a bot went offline and did not reconnect in time"
+        cancelled = await challenge_in_state(client, made.name, CANCELLED)
+    assert cancelled.reason == "a bot went offline and did not reconnect in time"
 
 
 class TwoVariantsBot(Random):

@@ -213,8 +213,8 @@ async def test_revoking_a_token_ends_its_bots_and_loses_their_games(client: Clie
             refusal = await playing
         assert "revoked" in refusal
         # Both running games are lost at once, not after the reconnect timeout of 30 s.
-        shown = await client.until(lambda tournament: tournament.games_done == 2)
-        assert {row.label: row.wins for row in shown.standings} == {"ada": 2, "mal": 0}
+        cup = await client.until(lambda tournament: tournament.games_done == 2)
+        assert {row.label: row.wins for row in cup.standings} == {"ada": 2, "mal": 0}
 
 
 @pytest.mark.parametrize("change, reason", [("revoked_at = 1", "revoked"), ("expires_at = 1", "expired")])

@@ -91,9 +91,9 @@ async def wait_for_test(client: Client, name: str, condition: Callable[[tests_pb
     """Wait until the condition holds for the test, and return it."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            shown = await get_test(client, name)
-            if condition(shown):
-                return shown
+            test = await get_test(client, name)
+            if condition(test):
+                return test
             await asyncio.sleep(0.02)
 
 

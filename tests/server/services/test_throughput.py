@@ -131,7 +131,7 @@ async def test_a_match_decided_while_another_has_priority_plays_no_more(client: 
         await wait_for_end(client, "two")
         questions = gated.questions
         await client.pause(token, "one")
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.5)  # time in which a wrong question would arrive
         assert gated.questions == questions
 
 

@@ -128,7 +128,7 @@ async def test_a_tournament_paused_and_started_again_has_each_game_once(client: 
             assert (await client.start(token)).state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
             await client.pause(token)
             at_rest = await client.at_rest()
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)  # time in which a game that was not paused would end
             assert (await client.get()).games_done == at_rest < games
             await client.start(token)
         finished = await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
@@ -148,7 +148,7 @@ async def test_a_cancelled_tournament_keeps_its_games_and_plays_no_more(client: 
         await client.start(token)
         await client.until(lambda cup: cup.games_done > 0)
         done = (await client.cancel(token)).games_done
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.3)  # time in which a game that was not cancelled would end
         cancelled = await client.get()
     assert (cancelled.state, cancelled.games_done) == (tournaments_pb2.TOURNAMENT_STATE_CANCELLED, done)
     numbers = await client.game_numbers()

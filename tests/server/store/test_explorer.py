@@ -189,12 +189,14 @@ async def test_counts_are_those_of_brute_force(arena: Arena, number: int, openin
                 explorer_position_of(variant, paths[position]),
                 position_of(variant, paths[position]),
             )
-            ours = {
+            expected_cells = {
                 min(turn[cell] for turn in turned): min(image[cell] for image in images)
                 for cell in range(variant.cells)
             }
-            ours[ENDED] = ENDED
-            assert rows[number] == Counter({(ours[move], result): count for (move, result), count in counts.items()})
+            expected_cells[ENDED] = ENDED
+            assert rows[number] == Counter(
+                {(expected_cells[move], result): count for (move, result), count in counts.items()}
+            )
 
 
 async def test_a_position_answers_with_moves_results_and_games(arena: Arena) -> None:

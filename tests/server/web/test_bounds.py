@@ -74,9 +74,11 @@ def arrived_bytes(connection: socket.socket) -> bytes:
 
 
 def is_closed_by_site(connection: socket.socket) -> bool:
-    """Has the site, which runs in this process, closed its end of the connection?"""
-    here = connection.getsockname()
-    return not any(socket_connection.raddr == here for socket_connection in psutil.Process().net_connections("tcp4"))
+    """Return whether the website, which runs in this process, has closed its end of the connection."""
+    own_address = connection.getsockname()
+    return not any(
+        socket_connection.raddr == own_address for socket_connection in psutil.Process().net_connections("tcp4")
+    )
 
 
 def test_a_request_has_a_limited_number_of_headers(site: Site) -> None:

@@ -57,7 +57,7 @@ def copy(server_and_copy: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
 
 def test_a_database_on_a_read_only_disk_is_checked_and_copied(copy: Path, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "size=8m,mode=700") as disk:
-        (disk.here / "a%b?c.db").write_bytes(copy.read_bytes())
+        (disk.own_path / "a%b?c.db").write_bytes(copy.read_bytes())
         disk.remount("ro")
         program, database = (*disk.enter, *PROGRAM), str(disk.folder / "a%b?c.db")
         check = subprocess.run([*program, "db", "check", "--db", database], capture_output=True, text=True)

@@ -205,12 +205,12 @@ def test_a_tournament_at_a_server_is_read_over_the_network(
         def show() -> Any:
             return json.loads(noughts("tournament show cup --format json", env=env).stdout)
 
-        shown = eventually(show, lambda tournament: tournament["state"] != "running", 60)
+        finished = eventually(show, lambda tournament: tournament["state"] != "running", 60)
     tables = json.loads(noughts("tournament tables cup --format json", env=env).stdout)
     assert tables["games"] == 1100
     keys = ("name", "rank", "wins", "points", "head_to_head", "sonneborn_berger")
     assert [{key: row[key] for key in keys} for row in tables["standings"]] == [
-        {key: row[key] for key in keys} for row in shown["standings"]
+        {key: row[key] for key in keys} for row in finished["standings"]
     ]
     refusal("tournament tables cap", code=1, env=env)
 
