@@ -12,4 +12,4 @@ _LOST_BY_FAULT = sa.text("termination IN (3, 4, 5, 6, 7) AND (termination <> 7 O
 def upgrade() -> None:
     op.drop_index("ix_games_faults", "games")
     columns = ["tournament_id", "termination", "ordinal"]
-    op.create_index("ix_games_faults", "games", columns, sqlite_where=_LOST_BY_FAULT)
+    op.create_index("ix_games_faults", "games", columns, postgresql_where=_LOST_BY_FAULT, sqlite_where=_LOST_BY_FAULT)
