@@ -51,7 +51,7 @@ class TuneOptions(LocalGameOptions):
 
 @command(
     example="""
-$ noughts tune parameters.toml --iterations 4 --games 4 --openings random:2 --seed 1
+$ noughts tune parameters.toml --iterations 4 --games 4 --seed 1
 ...
 parameter  start  last value  optimum  95 % interval  tuned
 ...

@@ -18,10 +18,10 @@ $ noughts db analyses rebuild --db games.db --format json
     extra="server",
 )
 def rebuild(database: DatabaseOption = None, *, output: OutputOptions) -> None:
-    """Analyse all games again that have a stored analysis, e.g. after you installed the extra `connect4`.
+    """Analyse all games again that have a stored analysis.
 
-    Stop the server first. If the command is interrupted, run it again. It also deletes analyses of games that are no
-    longer stored.
+    This helps after you installed the extra `connect4`. Stop the server first. If the command is interrupted, run it
+    again. It also deletes analyses of games that are no longer stored.
     """
     from noughts_server.runtime.analyses import rebuild as analyse_again
 
