@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+MOST_USES = 10_000
+"""The most owners that can register with one invitation."""
+
 
 class Registration(StrEnum):
     """The rule of a server for new owners. The operator can always create tokens."""

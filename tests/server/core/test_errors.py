@@ -19,6 +19,7 @@ EXAMPLES = (
     errors.TokenRevoked(),
     errors.TokenExpired(),
     errors.PermissionDenied("bots/ada"),
+    errors.InvitationRefused("used up"),
     errors.ScopeMissing("token", "play:ada", "organise", hint="Make another."),
     errors.NotFound("tournaments/42"),
     errors.AlreadyExists("tournaments/42"),

@@ -92,7 +92,7 @@ async def test_filtered_rows_keep_their_ranks(arena: Arena, seed: int) -> None:
             await arena.tournament(f"cup{number}", bots=bots, games_per_pair=chance.randint(1, 9))
         )
         await arena.commit(played)
-    arena.execute("INSERT INTO owners VALUES (7, 'zoe')")
+    arena.execute("INSERT INTO owners (id, name) VALUES (7, 'zoe')")
     arena.execute("UPDATE bots SET owner_id = 7 WHERE id % 3 = 0")
     arena.execute("UPDATE ratings SET rating = round(rating / 50) * 50")
     whole = await read_leaderboard(arena, 100)

@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import registration_pb2 as pb
+from noughts_server.core.registration import MOST_USES
 from noughts_server.core.resource_names import invitation_name, tournament_name
 from noughts_server.web.forms import in_form, whole_number
 from noughts_server.web.pages.website import Person, Website
@@ -13,7 +14,6 @@ from noughts_server.web.upstream import Failure
 _FORM = ("label", "uses", "days", "tournament", "play", "submit")
 _DEFAULTS = {"uses": "1", "days": "7", "play": "on", "submit": "on", "label": "", "tournament": ""}
 _MOST_INVITATIONS = 1_000
-_MOST_USES = 10_000
 _MOST_DAYS = 36_500
 _DAY_SECONDS = 86_400
 
@@ -57,7 +57,7 @@ async def create_invitation(website: Website, request: Request, person: Person) 
         invitation = pb.Invitation(
             label=values["label"],
             scopes=scopes,
-            uses=whole_number("uses", values["uses"], 1, _MOST_USES),
+            uses=whole_number("uses", values["uses"], 1, MOST_USES),
             tournament=tournament_name(tournament) if tournament else "",
         )
         create = pb.CreateInvitationRequest(invitation=invitation)

@@ -16,6 +16,7 @@ from noughts_server.cli.options.names import read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.website import DEFAULT_WEB, read_public_url
 from noughts_server.cli.times import clock, milliseconds, read_duration
+from noughts_server.core.registration import MOST_USES
 from noughts_server.core.resource_names import short
 
 
@@ -27,7 +28,9 @@ http://127.0.0.1:7480/invite#inv_...
 """
 )
 def create(
-    uses: Annotated[int, Option("--uses", metavar="N", help="Number of owners that can register, at most 10,000")] = 1,
+    uses: Annotated[
+        int, Option("--uses", metavar="N", min=1, max=MOST_USES, help="Number of owners that can register")
+    ] = 1,
     expires: Annotated[
         str | None, Option("--expires", metavar="DURATION", help="Lifetime, e.g. `7d` or `12h`. Default: no limit")
     ] = None,
@@ -62,7 +65,7 @@ def create(
         label=label,
         scopes=[scope.strip() for text in scopes or [] for scope in text.split(",")],
         tournament=read_tournament(tournament) if tournament else "",
-        uses=uses if 0 <= uses < 1 << 32 else 0,
+        uses=uses,
     )
     life_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     created, secret = _create(invitation, uses, life_ms, database, server)
