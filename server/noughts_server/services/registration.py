@@ -9,7 +9,7 @@ from noughts_proto.v1 import registration_pb2_grpc
 from noughts_server.convert.invitations import MODES, invitation_message
 from noughts_server.convert.times import milliseconds, timestamp
 from noughts_server.convert.tokens import token_message
-from noughts_server.core.errors import WrongState
+from noughts_server.core.errors import NoughtsError, WrongState
 from noughts_server.core.registration import Registration
 from noughts_server.core.resource_names import invitation_id, tournament_id, tournament_name
 from noughts_server.services.access import VISITOR, Access, Context, current_caller, open_to
@@ -66,7 +66,12 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
             now_ms=self._store.now_ms(),
             limits=self._limiter.limits,
         )
-        created, invitation = await self._store.write(create)
+        try:
+            created, invitation = await self._store.write(create)
+        except NoughtsError:
+            if not request.invitation:
+                self._charge_registration(place, -1)
+            raise
         tournament = invitation.tournament if invitation else ""
         number = invitation.id if invitation else None
         logger.info("owner_registered", owner=created.token.owner, invitation=number, address=place)
@@ -81,8 +86,15 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         limiter = self._limiter
         bits = limiter.limits.proof_bits
         self._proofs.check(proof.challenge, proof.solution, address=place, bits=bits)
-        limiter.take("registrations", place, f"registrations in a day from {place}")
-        limiter.take("all_registrations", "", "registrations in a day from all addresses")
+        for name, account, source in (("registrations", place, place), ("all_registrations", "", "all addresses")):
+            if limiter.wait_seconds(name, account, 1) > 0:
+                limiter.take(name, account, f"registrations in a day from {source}")
+        self._charge_registration(place, 1)
+
+    def _charge_registration(self, place: str, amount: int) -> None:
+        """Charge a registration without an invitation, or with -1, give back one that was refused."""
+        self._limiter.charge("registrations", place, amount)
+        self._limiter.charge("all_registrations", "", amount)
 
     @open_to(Access.ADMIN)
     async def CreateInvitation(

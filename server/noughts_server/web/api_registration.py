@@ -21,7 +21,7 @@ def registration_routes(upstream: Upstream, *, signing_in: bool) -> list[Route]:
     async def register(request: Request) -> Response:
         message = registration_pb2.RegisterRequest()
         await read_message(request, message)
-        answer = await upstream.ask(upstream.registration.Register, message)
+        answer = await upstream.register(message)
         return Response(json_bytes(answer), 201, _SECRET, media_type=JSON)
 
     async def refuse(request: Request) -> Response:

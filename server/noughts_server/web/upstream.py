@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from noughts_proto.security import Dialling, SecurityProblem
 from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
-from noughts_proto.v1 import leaderboards_pb2
+from noughts_proto.v1 import leaderboards_pb2, registration_pb2
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
 from noughts_server.core.turns import Turns
@@ -120,6 +120,18 @@ class Upstream(AsyncStubs):
         answer = await self.call(method, request, token)
         return document(answer)
 
+    async def register(self, request: registration_pb2.RegisterRequest) -> Document:
+        """Register a newcomer. Raises Failure, also if others could read the invitation or the new token."""
+        self._check_dialling(request.invitation or "the new token")
+        return await self.ask(self.registration.Register, request)
+
+    def _check_dialling(self, secret: str) -> None:
+        """Raise Failure if this secret would leave the machine in plaintext."""
+        try:
+            self.dialling.check(self.address, secret)
+        except SecurityProblem as problem:
+            raise Failure(501, str(problem), problem.advice) from problem
+
     async def call(
         self,
         method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]",
@@ -129,10 +141,7 @@ class Upstream(AsyncStubs):
         seconds: float | None = None,
     ) -> Response:
         """Return the method's answer, called with this token. Raises Failure."""
-        try:
-            self.dialling.check(self.address, token)
-        except SecurityProblem as problem:
-            raise Failure(501, str(problem), problem.advice) from problem
+        self._check_dialling(token)
         metadata = self.metadata_for(GUEST.get(""))
         if token:
             metadata = (*metadata, (TOKEN_KEY, f"Bearer {token}"))

@@ -289,3 +289,13 @@ async def test_a_script_that_works_for_each_name_meets_the_limits_of_the_day(ope
                 reasons.append(str(error.details()))
     assert reasons[:4] == [""] * 4
     assert all(reason.startswith("registrations in a day from 127.0.0.1") for reason in reasons[4:])
+
+
+async def test_refused_names_leave_the_registrations_of_the_day(open_to_all: Client) -> None:
+    method = open_to_all.registration.Register
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(7):
+            request = pb.RegisterRequest(name="admin", proof=await solved(open_to_all))
+            assert (await refusal_of(method(request))).fields() == ["name"]
+        request = pb.RegisterRequest(name="ada", proof=await solved(open_to_all))
+        assert (await method(request)).token.owner == "ada"

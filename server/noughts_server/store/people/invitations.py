@@ -85,13 +85,14 @@ def create_invitation(
 def use_invitation(connection: Connection, secret: str, *, now_ms: int) -> Invitation:
     """Count a use of the invitation with this secret, and return it. Raises InvitationRefused.
 
-    The condition of the statement makes the count exact, whatever other transactions do.
+    The condition of the statement makes the count exact and revocation effective, whatever other transactions do.
     """
     row = connection.execute(select(invitations).where(invitations.c.selector == _selector(secret))).one_or_none()
     is_right = hmac.compare_digest(_NO_HASH if row is None else row.hash, _hash(secret))
     if row is None or not is_right:
         raise InvitationRefused("unknown")
-    use = update(invitations).where(invitations.c.id == row.id, invitations.c.used < invitations.c.uses)
+    this = update(invitations).where(invitations.c.id == row.id, invitations.c.revoked_at.is_(None))
+    use = this.where(invitations.c.used < invitations.c.uses)
     if row.revoked_at is not None:
         raise InvitationRefused("revoked")
     if row.expires_at is not None and row.expires_at <= now_ms:

@@ -44,7 +44,7 @@ async def register(website: Website, request: Request) -> Response:
         proof=registration_pb2.ProofOfWork(challenge=values["challenge"], solution=values["solution"]),
     )
     try:
-        answer = await upstream.ask(upstream.registration.Register, register)
+        answer = await upstream.register(register)
     except Failure as failure:
         return await _form(website, request, values, in_form(failure, _FORM))
     status = await upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest())
