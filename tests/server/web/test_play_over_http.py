@@ -304,6 +304,7 @@ def test_leaving_is_idempotent_and_takes_the_bot_offline(site: Site, server: Ser
         (b'{"bot": 7}', "bot: got 7"),
         (b'{"bot": "\\ud800"}', "bot: got"),
         (b'{"bot": "x", "colour": "red"}', "colour: unknown"),
+        (b'{"bot": "x", "\\ud800": "red"}', "ud800"),
         (b'{"bot": "x", "capacity": 0}', "capacity: got 0"),
         (b'{"bot": "x", "capacity": true}', "capacity: got true"),
         (b'{"bot": "x", "variants": "tictactoe"}', "variants: got"),

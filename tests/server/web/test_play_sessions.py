@@ -14,9 +14,11 @@ from noughts_proto.v1 import types_pb2
 from noughts_server.web.http_play.book import PlayBook
 from noughts_server.web.http_play.forms import NewSession, SentMove
 from noughts_server.web.http_play.session import PlaySession, PlaySettings
+from noughts_server.web.http_play.sessions import HttpPlay
 from noughts_server.web.pace import Pace
-from noughts_server.web.upstream import Upstream
+from noughts_server.web.upstream import Failure, Upstream
 from tests.support.loopback import TOKEN, Loopback, loopback, wait_until
+from tests.support.patience import PATIENCE
 
 NOW = 100.0
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -129,6 +131,67 @@ def test_an_answer_without_a_stream_waits_for_the_question() -> None:
     book.take(starts(), NOW)
     book.take(question(0), NOW)
     assert book.take_answers() == pb.Moves(game=[7], ply=[0], cell=[4])
+
+
+def play_other_games(book: PlayBook) -> None:
+    """Ask a question in more games than a session keeps turns, and end each game."""
+    for number in range(2, 1_100):
+        started, handle = starts(), [number + 10]
+        end = pb.Ends(
+            game=handle, result=[types_pb2.RESULT_FIRST_WINS], termination=[types_pb2.TERMINATION_LINE], plies=[0]
+        )
+        started.starts[0].number[:], started.starts[0].game[:] = [number], handle
+        book.take(started, NOW)
+        book.take(pb.PlayResponse(turns=pb.Turns(game=handle, ply=[0], cell=[0])), NOW)
+        book.take(pb.PlayResponse(ends=end), NOW)
+
+
+def test_an_open_question_is_kept_while_other_games_go_on() -> None:
+    book = book_with_question()
+    kept = turn_of(book)["turn"]
+    book.begin_stream()
+    play_other_games(book)
+    book.take(starts(), NOW)
+    book.take(question(0), NOW)
+    assert turn_of(book)["turn"] == kept
+    rows = book.answer([SentMove(turn=kept, cell=4), SentMove(turn=kept + 2, cell=4)])
+    assert [row["status"] for row in rows] == ["accepted", "late"]
+    assert "over long ago" in rows[1]["message"]
+
+
+def test_old_turns_are_forgotten_while_a_question_stays_open() -> None:
+    book = book_with_question()
+    kept = turn_of(book)["turn"]
+    play_other_games(book)
+    rows = book.answer([SentMove(turn=kept, cell=4), SentMove(turn=kept + 2, cell=4)])
+    assert [row["status"] for row in rows] == ["accepted", "late"]
+    assert "over long ago" in rows[1]["message"]
+
+
+async def test_a_session_that_opens_while_the_website_stops_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback() as server:
+        upstream = Upstream(server.address, Dialling())
+        asked = asyncio.Event()
+        answered = asyncio.Event()
+
+        async def ask(*_: Any) -> Any:
+            asked.set()
+            await answered.wait()
+            return {"token": {"owner": "owners/one"}}
+
+        monkeypatch.setattr(upstream, "ask", ask)
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            play = HttpPlay(upstream, tasks)
+
+            async def open_too_late() -> None:
+                with pytest.raises(Failure, match="stopping"):
+                    await play.open(WISH, TOKEN, "127.0.0.1")
+
+            tasks.create_task(open_too_late())
+            await asked.wait()
+            await play.close()
+            answered.set()
+        await upstream.close()
 
 
 def test_games_that_ended_while_the_stream_was_lost_are_dropped() -> None:

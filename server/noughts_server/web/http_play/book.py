@@ -221,12 +221,19 @@ class PlayBook:
         return self.last
 
     def _forget_turns(self) -> None:
-        """Forget the oldest turns that can no longer be answered, if there are too many."""
+        """Forget the oldest turns if there are too many, but never the newest turn of a running game.
+
+        The server can repeat that one, even if its stream is lost at the moment.
+        """
         while len(self._turns) > _MOST_TURNS:
-            oldest = next(iter(self._turns.values()))
-            if oldest.is_open:
+            oldest = next((turn for turn in self._turns.values() if not self._is_newest(turn)), None)
+            if oldest is None:
                 return
             del self._turns[oldest.number]
+
+    def _is_newest(self, turn: _Turn) -> bool:
+        """Return whether this is the newest turn of a running game."""
+        return turn.game.turn is turn and self._games.get(turn.game.name) is turn.game
 
     # From the client.
 

@@ -113,7 +113,8 @@ def _read(document: Any, fields: tuple[Field, ...], prefix: str) -> Mapping[str,
     known = {field.name for field in fields}
     for name in document:
         if name not in known:
-            raise Failure(400, f"{prefix}{name[:_SHOWN]}: unknown", f"Known: {', '.join(sorted(known))}.")
+            shown = name if _is_text(name) else _shown(name)  # an answer cannot contain lone surrogates
+            raise Failure(400, f"{prefix}{shown[:_SHOWN]}: unknown", f"Known: {', '.join(sorted(known))}.")
     values: dict[str, Any] = {}
     for field in fields:
         value = document.get(field.name)

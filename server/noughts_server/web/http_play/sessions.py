@@ -69,6 +69,8 @@ class HttpPlay:
             owner = str((await self._upstream.ask(self._upstream.tokens.GetToken, request, token))["token"]["owner"])
             await self._end_older(wish, token)
             self._check(self._owners[owner], self.settings.owner_most, f"bots of {owner} already play over HTTP")
+            if self._is_closed:  # since the check above; nothing would end a session that begins now
+                raise _stopping()
         except BaseException:
             add(self._addresses, address, -1)
             raise
