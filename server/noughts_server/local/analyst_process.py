@@ -94,8 +94,9 @@ async def _opinion(player: _Player, position: Position) -> dict[str, Any]:
     """Return what the player thinks of the position. Raises BotFault."""
     try:
         move = await player.move(position)
-    except VariantRefused as refusal:
-        return {"refused": str(refusal)}
+    except VariantRefused:
+        # The text of the error has the paths and arguments of the operator.
+        return {"refused": f"it does not play {position.variant.name}"}
     except Resign:
         return {"refused": "it resigns in this position"}
     thought = move.thought or Thought()

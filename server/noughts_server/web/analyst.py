@@ -32,6 +32,8 @@ _WATCHED_SECONDS = 30.0
 _MOST_KNOWN = 2_000
 """Opinions that are remembered: about 10 MB with long games."""
 _MOST_WAITING = 64
+_FAILED, _FAILED_TWICE = "it has failed", "it failed twice in this position"
+"""What pages say of a failure. The reason is only for the log: it can have the paths and arguments of the operator."""
 _MOST_OF_VISITOR = 4
 """Positions that wait for a visitor, each of another game."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
@@ -83,8 +85,8 @@ class Analyst:
         self._waiting: OrderedDict[_Watched, _Request] = OrderedDict()
         self._current: _Position | None = None
         self._wake = asyncio.Event()
-        self._failure = ""
-        """Why the last attempt failed; empty if it did not."""
+        self._has_failed = False
+        """Whether the last attempt failed."""
         self._process: Process | None = None
 
     def opinion(self, visitor: str, game: str, variant: str, moves: tuple[int, ...], *, start: bool) -> Document:
@@ -101,8 +103,8 @@ class Analyst:
             return {"state": "none"}
         if position != self._current and not self._add(_Watched(visitor, game), position):
             return {"state": "busy"}
-        if self._failure:
-            return {"state": "unavailable", "reason": self._failure}
+        if self._has_failed:
+            return {"state": "unavailable", "reason": _FAILED}
         return {"state": "pending"}
 
     def _add(self, watched: _Watched, position: _Position) -> bool:
@@ -142,7 +144,7 @@ class Analyst:
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
                 else:
-                    pause, self._failure = _FIRST_PAUSE, ""
+                    pause, self._has_failed = _FIRST_PAUSE, False
                     self._remember(self._current, opinion)
                     self._current = None
                     # The analyst uses half of a core at most.
@@ -198,13 +200,13 @@ class Analyst:
         return answer
 
     def _note_failure(self, position: _Position | None, reason: str) -> None:
-        """Remember why the process has failed, and in which position, if it had started."""
+        """Log why the process has failed, and remember in which position, if it had started."""
         logger.warning("analyst_failed", analyst=self.name, reason=reason)
-        self._failure = reason
+        self._has_failed = True
         if position is None:
             return
         if position in self._suspects:
-            self._remember(position, {"state": "unavailable", "reason": f"it failed twice in this position: {reason}"})
+            self._remember(position, {"state": "unavailable", "reason": _FAILED_TWICE})
             del self._suspects[position]
         elif len(self._suspects) < _MOST_KNOWN:
             self._suspects[position] = None

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
+from noughts_server.cli.options.website import read_analyst
 from noughts_server.web import analyst as analyst_module
 from noughts_server.web.analyst import Analyst, AnalystSettings, running_analyst
 from noughts_server.web.documents import Document
@@ -57,7 +58,7 @@ async def test_players_of_every_kind_have_opinions(tmp_path: Path, spec: str) ->
 async def test_variant_that_the_player_refuses_has_a_reason() -> None:
     async with analysing(SPEC) as analyst:
         opinion = await opinion_of(analyst, "connect4", 38, states=("unavailable",))
-        assert "connect4" in opinion["reason"]
+        assert opinion["reason"] == "it does not play connect4"
         assert (await opinion_of(analyst, "gomoku", 112))["score"] == 35
 
 
@@ -93,20 +94,35 @@ async def test_engine_that_dies_is_restarted_with_growing_pauses(
     async with analysing(spec) as analyst:
         with capture_logs() as logs:
             reason = (await opinion_of(analyst, "gomoku", 0, 1, 2, states=("unavailable",)))["reason"]
-            assert "status 3" in reason or "exit" in reason, reason
-            while "failed twice" not in reason:
+            assert reason == "it has failed"
+            while reason != "it failed twice in this position":
                 reason = (await opinion_of(analyst, "gomoku", 0, 1, 2, states=("unavailable",)))["reason"]
                 await asyncio.sleep(0.02)
             assert (await opinion_of(analyst, "gomoku", 0, 1))["score"] == 35
-    assert [log["event"] for log in logs].count("analyst_failed") == 2
+    failures = [log["reason"] for log in logs if log["event"] == "analyst_failed"]
+    assert len(failures) == 2
+    assert all("exit code 3" in failure for failure in failures)
 
 
 async def test_engine_that_cannot_start_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyst_module, "_FIRST_PAUSE", 0.05)
     async with analysing("gomocup:/usr/bin/false") as analyst:
         opinion = await opinion_of(analyst, "gomoku", 0, states=("unavailable",))
-        assert opinion["reason"]
-        assert "twice" not in opinion["reason"]
+        assert opinion["reason"] == "it has failed"
+
+
+@pytest.mark.parametrize(
+    "spec, name",
+    [
+        ("threats:nodes=50", "threats:nodes=50"),
+        (f"gomocup:{shlex.quote(sys.executable)} {ENGINE}", f"gomocup:{Path(sys.executable).name}_{ENGINE.name}"),
+        (f"Rapfi=gomocup:{shlex.quote(sys.executable)} {ENGINE}", "Rapfi"),
+    ],
+)
+def test_name_of_an_analyst_has_no_folders(spec: str, name: str) -> None:
+    settings = read_analyst(spec, 1)
+    assert settings is not None
+    assert settings.name == name
 
 
 def processes() -> list[psutil.Process]:

@@ -53,7 +53,7 @@ def read_analyst(text: str | None, seconds: float) -> "AnalystSettings | None":
     require_frames_on_pipes(spec, TRY_A_MATCH)
     if not check_startable(spec, Locking.USUAL):
         make_bot(spec)
-    return AnalystSettings(name=spec.label or str(spec), spec=text, seconds=float(seconds))
+    return AnalystSettings(name=spec.label or spec.short, spec=text, seconds=float(seconds))
 
 
 def read_public_url(url: str | None, option: str = "--public-url") -> str:
