@@ -109,7 +109,7 @@ soak: $(STAMP) browser ## load, kills, rubbish and attacks for a long time: hour
 	$(BIN)/python -m tests.chaos fuzz --frames 1000000 --connections 10000
 	$(BIN)/python -m tests.chaos attacks
 	NOUGHTS_EXAMPLES=10000 $(BIN)/pytest -q tests/chaos/test_bad_input.py --timeout 0
-	NOUGHTS_THOROUGH=1 $(BIN)/pytest -q tests/bots/hosts/test_wasm.py tests/bots/reference tests/referee tests/server/competition tests/server/statistics tests/server/records tests/server/store tests/server/tables --timeout 0 -o faulthandler_timeout=0
+	NOUGHTS_THOROUGH=1 $(BIN)/pytest -q tests/bots/hosts/test_wasm.py tests/bots/reference tests/referee tests/server/competition tests/server/statistics tests/server/records tests/server/store tests/server/tables tests/server/cli/commands/puzzle --timeout 0 -o faulthandler_timeout=0
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) build dist server/noughts_server/web/handbook .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
