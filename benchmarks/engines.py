@@ -193,7 +193,7 @@ def processor_seconds() -> float:
 
 
 class Peer:
-    """c-gomoku-cli, from its path."""
+    """Runs matches with the c-gomoku-cli program at this path."""
 
     def __init__(self, program: str) -> None:
         self.program = program
@@ -207,7 +207,7 @@ class Peer:
 
 
 class Noughts:
-    """`noughts match`, from a Python that has Noughts."""
+    """Runs `noughts match` with a Python interpreter in which Noughts is installed."""
 
     def __init__(self, python: str) -> None:
         self.python = python

@@ -29,13 +29,15 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text with options and variables as code, and with all that Markdown reads as markup escaped."""
+    """Return a text with options and variables as code, and with `<`, `>` and `*` escaped."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else _escaped(part) for part in parts)
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"(?<![\w-])(--?[a-z][\w-]*|[A-Z]+_[A-Z_]+)", r"`\1`", re.sub(r"([<>*])", r"\\\1", text))
+    escaped = re.sub(r"([<>*])", r"\\\1", text)
+    # An option such as --games or a variable such as NOUGHTS_SERVER, but not the hyphen inside a word.
+    return re.sub(r"(?<![\w-])(--?[a-z][\w-]*|[A-Z]+_[A-Z_]+)", r"`\1`", escaped)
 
 
 def sentence(text: str) -> str:
