@@ -39,7 +39,7 @@ def work_hard(seconds: float) -> None:
 
 
 class SlowRandomBot(RandomBot):
-    """Takes 25 ms for about one move in 20."""
+    """Takes 25 ms for the first two plies of each game and for about one later move in 20."""
 
     def choose(self, position: Position) -> int:
         if position.rng().below(20) == 0 or position.ply < 2:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environment: dict[str, str]) -> None:
-    began = time.monotonic()
     serving, playing, organising = terminals()
     # A free port replaces the default one, because two runs can be on one machine.
     assert f"# {DEFAULT_SERVER}" in serving
@@ -73,7 +71,6 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
     assert output.count("rival") > 3
     assert "provisional" not in output.lower()
     assert (folder / "ada.token").read_text().startswith("nou_")
-    assert time.monotonic() - began < 600
 
 
 @pytest.mark.parametrize("number", range(4), ids=["bot author", "organiser", "operator", "researcher"])

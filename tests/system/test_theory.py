@@ -101,6 +101,7 @@ def test_perfect_players_of_3x3_never_lose_a_round_robin(
         "tournament", "run", *specs, "--games", "2", "--seed", "5", "--concurrency", "64", "-o", str(games)
     )
     assert len(specs) >= 20
+    # Two games for each pair of bots.
     assert outcome["games"] == len(specs) * (len(specs) - 1) // 2 * 2
     losses = {row["name"]: row["losses"] for row in outcome["standings"]}
     assert [losses[name] for name in NEVER_LOSE] == [0] * len(NEVER_LOSE)

@@ -80,7 +80,8 @@ def test_points_at_the_beginning_of_a_line_are_read(line: str, cells: list[int])
 
 
 @pytest.mark.parametrize("piece", [1, 4, 100])
-def test_text_after_a_nul_does_not_count(piece: int) -> None:
+def test_leading_nuls_are_skipped_and_a_later_nul_ends_the_text(piece: int) -> None:
+    # The second line begins with a NUL; the third has only a NUL and is empty.
     data = b"7,7\0\n\0MESSAGE a\0b\n\0\n\xef\xbb\xbf8,8\r\n"
     lines = Lines()
     read_lines = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
@@ -106,7 +107,7 @@ def test_lines_that_arrive_together_can_have_different_encodings() -> None:
      ("renju:20", 4), ("caro", 8), ("caro:20", 8), ("caro:exact", 9), ("caro:exact:20", 9), ("tictactoe", None),
      ("connect4", None), ("mnk:7,6,4", None), ("qubic", None)],
 )  # fmt: skip
-def test_five_in_a_row_on_flat_boards_has_a_rule_and_nothing_else(name: str, rule: int | None) -> None:
+def test_only_five_in_a_row_on_flat_boards_has_a_rule(name: str, rule: int | None) -> None:
     variant = parse_variant(name)
     assert rule_of(variant) == rule
     if rule is not None:
@@ -127,7 +128,7 @@ def test_a_rule_for_the_opening_leaves_the_rule_as_it_is() -> None:
 
 
 def test_every_variant_that_is_named_has_a_rule_and_its_way_back() -> None:
-    for name in VARIANTS[1:]:
+    for name in VARIANTS[1:]:  # the first is `mnk`, which needs a size
         variant = parse_variant(name)
         rule = rule_of(variant)
         assert rule is not None

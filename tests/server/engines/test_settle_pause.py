@@ -1,4 +1,4 @@
-"""The pause before questions to an engine that loses words."""
+"""The pause before a question to an engine that loses input that directly follows its own output."""
 
 from noughts_server.engines.settle_pause import SettlePause
 

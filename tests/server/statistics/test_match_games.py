@@ -14,7 +14,7 @@ from noughts_server.statistics.sprt import Decision, Sprt
 def statistics_of(
     games: list[MatchGame], *, order: list[int] | None = None, sprt: Sprt | None = None
 ) -> MatchStatistics:
-    """Add the games in this order of places (by default their own), and return the statistics."""
+    """Add the games in this order of indexes (by default as listed), and return the statistics."""
     match = MatchGames(sprt)
     for place in order or range(len(games)):
         match.add({place + 1: games[place]})
@@ -26,7 +26,7 @@ def random_games(number: int, *, seed: int) -> list[MatchGame]:
     return [MatchGame(chance.choices((1.0, 0.5, 0.0), (5, 2, 3))[0], "", str(chance.random())) for _ in range(number)]
 
 
-def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
+def test_two_games_in_a_row_are_a_pair_and_an_odd_last_one_is_single() -> None:
     games = [MatchGame(points, "", str(place)) for place, points in enumerate([1, 1, 0.5, 0, 0, 1, 1])]
     statistics = statistics_of(games)
     assert statistics.pentanomial == (0, 1, 1, 0, 1)
@@ -35,6 +35,7 @@ def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
 
 
 def test_games_lost_by_a_withdrawal_do_not_count() -> None:
+    # One game ends before any move, the other after one move.
     walkovers = [
         match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"", "was withdrawn")
         for side, moves in enumerate((b"", b"1"))
@@ -67,6 +68,7 @@ def test_a_test_is_decided_at_the_same_pair_in_whatever_order_games_end() -> Non
     assert before is not None
     assert before.decision is Decision.CONTINUE
     for seed in range(5):
+        # A game can end up to 300 games later than its place in the list.
         order = sorted(range(len(games)), key=lambda place: place + random.Random(f"{seed} {place}").random() * 300)
         assert statistics_of(games, order=order, sprt=test) == expected
 

@@ -48,16 +48,19 @@ def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
     """
     from scipy.optimize import minimize_scalar
 
+    # Like the SPRT, count an outcome that never occurred as 0.001.
     cells = np.where(np.array(counts) == 0, 0.001, counts)
     values = np.linspace(0, 1, len(counts))
     if model is SprtModel.LOGISTIC:
         return with_moments(cells, [values], [1 / (1 + 10 ** (-elo / 400))])
-    deviations = elo * math.log(10) / 800 * math.sqrt((len(counts) - 1) / 2)
+    # Normalized Elo is the distance of the mean from 0.5 in standard deviations, times a constant.
+    distance_in_deviations = elo * math.log(10) / 800 * math.sqrt((len(counts) - 1) / 2)
 
     def negative_likelihood(deviation: float) -> float:
-        mean = 0.5 + deviations * deviation
+        mean = 0.5 + distance_in_deviations * deviation
         return -with_moments(cells, [values, values**2], [mean, deviation**2 + mean**2])
 
+    # Scores are from 0 to 1, so no standard deviation is above 0.5. The bounds below reach one grid step further.
     grid = np.linspace(0.01, 0.4999, 16)
     best_deviation = grid[int(np.argmin([negative_likelihood(deviation) for deviation in grid]))]
     minimum = minimize_scalar(
@@ -81,9 +84,7 @@ def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> f
         inner = 1 + multipliers @ shift
         return math.inf if np.any(inner <= 0) else float(-(cells / total) @ np.log(inner))
 
-    def slope(
-        multipliers: Floats,
-    ) -> Floats:
+    def slope(multipliers: Floats) -> Floats:
         return np.asarray(-shift @ (cells / total / (1 + multipliers @ shift)))
 
     # Newton's method with step halving. The dual is smooth and convex where it is finite.
@@ -92,6 +93,7 @@ def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> f
         weight = cells / total / (1 + multipliers_now @ shift) ** 2
         step = np.linalg.lstsq((shift * weight) @ shift.T, -slope(multipliers_now), rcond=None)[0]
         scale = 1.0
+        # `not <=` also halves the step if the dual is not a number.
         while scale > 1e-14 and not dual(multipliers_now + scale * step) <= dual(multipliers_now):
             scale /= 2
         multipliers_now = multipliers_now + scale * step
@@ -242,12 +244,12 @@ def test_sequential_tests_keep_their_error_rates_and_lengths() -> None:
         assert planned.games95 > planned.expected_games
 
 
-@pytest.mark.parametrize("elo, right", [(0.0, True), (40.0, False)])
-def test_match_evaluation_keeps_the_promised_error_rates(elo: float, right: bool) -> None:
+@pytest.mark.parametrize("elo, accepting_is_wrong", [(0.0, True), (40.0, False)])
+def test_match_evaluation_keeps_the_promised_error_rates(elo: float, accepting_is_wrong: bool) -> None:
     """Through the server's own evaluation, with a fixed seed; `benchmarks/sprt.py` plays ten thousand tests."""
     truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
     ended = simulator.run_on_server(Sprt(0, 40), truth, tests=40, seed=[1, 0])
-    wrong = sum(accepted == right for accepted, _ in ended) / 40
+    wrong = sum(accepted == accepting_is_wrong for accepted, _ in ended) / 40
     # Three standard errors above 5 %.
     assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)
 

@@ -88,7 +88,7 @@ async def test_user_who_can_only_connect_learns_how_to_use_the_database(tmp_path
         await Store.open(url)
 
 
-async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
+async def test_the_first_open_creates_the_tables_in_an_empty_database(tmp_path: Path) -> None:
     make_database(tmp_path / "new", empty=True)
     for reading in (False, True):
         with pytest.raises(DatabaseUnusable, match="it exists, but has no tables of Noughts") as refused:
@@ -100,7 +100,7 @@ async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_size_of_the_database_is_that_of_its_server(tmp_path: Path) -> None:
+async def test_postgresql_reports_the_size_of_the_database(tmp_path: Path) -> None:
     make_database(tmp_path / "league")
     store = await Store.open(url_of(tmp_path / "league"))
     assert await store.size_bytes() > 1_000_000

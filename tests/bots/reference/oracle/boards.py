@@ -1,4 +1,4 @@
-"""The notation of boards and the form of an answer that all transcriptions share."""
+"""The board notation and the answer type that the transcriptions of published players share."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,7 +9,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class Evaluation(NamedTuple):
-    """A player's view of a board: the cells among which it chooses at random, their chances, and its scores.
+    """A player's answer for a board: the cells among which it chooses at random, their chances, and its scores.
 
     `weights` are in proportion to the chances of `candidates`. A player that takes the first best cell has one
     candidate. `scores` gives every free cell its score in the article's own scale, as the player to move sees it;
@@ -60,9 +60,9 @@ def every_question() -> Iterator[tuple[str, str]]:
 
 
 def reachable_questions() -> Iterator[tuple[str, str]]:
-    """Yield the 4520 boards that a game that X begins can reach before its end, each with the mark to move.
+    """Yield the 4520 boards of unfinished games in which X moves first, each with the mark to move.
 
-    Together with the 958 boards at which such a game has ended these are the 5478 known positions of 3x3.
+    With the 958 boards of finished games, they are the 5478 positions that can occur on a 3x3 board.
     """
     seen = {EMPTY}
     waiting = [EMPTY]
