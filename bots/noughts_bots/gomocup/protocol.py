@@ -15,15 +15,16 @@ LONGEST_LINE = 4096
 FREESTYLE = 0
 """The value of `INFO rule` if five or more in a row win."""
 OFF_BOARD = 0xFFFF_FFFF
-"""The cell of a point that is not on the board."""
+"""The cell in an answer with a point off the board. `read_point` and `read_points` return -1 for such a point."""
 IN_A_ROW = 5
 """The only k of the protocol."""
 
 _LONGEST_POINT = 20
-"""Characters of a point. Longer texts are not converted to numbers, because that can take long."""
+"""Texts of at least this many characters are read with `_POINT`, which is slower than the usual way."""
 _POINT = re.compile(r"\s*([-+]?\d+)\s*,\s*([-+]?\d+)\s*", re.ASCII)
 _FIRST_POINT = re.compile(r"\s*[-+]?\d+\s*,\s*[-+]?\d+(?!\w|\.\d)", re.ASCII)
 _PADDING = "\0\ufeff \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\xa0"
+"""White space, the byte-order mark and NUL, removed at both ends of a line. A NUL inside a line ends it."""
 
 
 class Lines:

@@ -33,7 +33,10 @@ def question(opening: OpeningChoice, *, colours: bool = False) -> list[str]:
 
 
 def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...] | None:
-    """Return the cells in the lines between `SWAP2BOARD` and `DONE`, without colours; None if a line has no point."""
+    """Return the cells in the lines between `SWAP2BOARD` and `DONE`, without colours.
+
+    Return None if a line has no point on the board.
+    """
     stones = [read_point(",".join(line.split(",")[:2]), columns, rows) for line in lines]
     if any(cell is None or cell < 0 for cell in stones):
         return None
@@ -54,7 +57,7 @@ def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
     cells = read_points(line, variant.columns, variant.rows)
     if not cells:
         return None
-    # A point off the board is also an answer, which the opening does not allow.
+    # A point off the board (-1 from `read_points`) is also an answer, which the opening does not allow.
     choice_cells = tuple(OFF_BOARD if cell < 0 else cell for cell in cells)
     if len(choice_cells) == 1:
         return Swap2Answer(Take(O), choice_cells[0]) if opening.stones else None

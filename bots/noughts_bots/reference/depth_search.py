@@ -13,7 +13,7 @@ _MOST_CACHED = 1 << 18
 class Scale(NamedTuple):
     """The scores of a search, from the point of view of the side to move at the root.
 
-    `lost` < `unknown` <= `drawn` < `won`. The differences are larger than `step` times the depth.
+    `lost` < `unknown` <= `drawn` < `won`. Scores above `drawn` are wins, and scores below `unknown` are losses.
     """
 
     lost: int
@@ -139,6 +139,7 @@ class DepthSearch:
 
     def _lines_open_to_any(self, lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
         """Return the lines that at least one side can still win with."""
+        # Only variants with exact lines have cells beside a line.
         if not self._variant.beside:
             return tuple(line for line in lines if not line & stones or not line & others)
         beside = self._variant.beside.get

@@ -23,8 +23,8 @@ class LockedFile:
             advice = "name a file: each save puts a new one in its place"
             raise TableError(f"table {file}", "a folder, a device or similar", "a file", advice)
         target = Path(os.path.realpath(file))
-        self._file = file
-        self._path = target.with_name(f".{target.name}.lock")
+        self._file = file  # for messages
+        self._path = target.with_name(f".{target.name}.lock")  # the lock file
         descriptor = self._open()
         while not self._is_there(descriptor):
             # The previous owner removed the lock file after this process had opened it.

@@ -37,7 +37,7 @@ class Termination(IntEnum):
     # Decided on the board.
     LINE = 1
     BOARD_FULL = 2
-    # A player's fault: the player loses.
+    # A player's own action: the player loses. `is_fault` tells whether the action is a fault.
     ILLEGAL_MOVE = 3
     TIMEOUT = 4
     DISCONNECTED = 5
@@ -58,7 +58,7 @@ class Termination(IntEnum):
 
     @property
     def deed(self) -> str:
-        """The loser's fault, as a phrase that follows "it"; only for `FORFEITS`."""
+        """The loser's action, as a phrase that follows "it"; only for `FORFEITS`."""
         return _DEEDS[self]
 
 
@@ -85,7 +85,7 @@ FORFEITS = frozenset(_DEEDS)
 """Terminations in which the loser lost through its own action and not on the board."""
 
 OUTLIVED = FORFEITS - GONE
-"""Terminations by a fault after which the loser can continue with its other games."""
+"""Forfeits after which the loser can continue with its other games."""
 
 FAULTS = FORFEITS - {Termination.RESIGNED}
 """Terminations in which the loser did something that a player must not do."""

@@ -16,8 +16,8 @@ from noughts_server.store.games.results import CommitReport
 
 _MOST_NOTES = 100
 """Limit of the notes for one bot: a bot that crashes in each of a million games usually has the same reason."""
-_NO_ANSWER = "the program answered"
-"""The beginning of a message from a program's host that quotes a line. The lines can all differ."""
+_ANSWERED = "the program answered"
+"""The beginning of a message from a program's host that quotes an invalid line. These count as one reason."""
 _MOST_REASONS = 20
 """Limit of the different reasons for one bot."""
 _OTHER_REASONS = "failed in other ways"
@@ -40,7 +40,7 @@ class LocalFaults:
         self._afterwards: dict[int, dict[int, str]] = {}
         """The reasons of losses that were stored without one, by tournament and ordinal of the game."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
-        """Games lost with a child, by ordinal: the fault, and whether it is the first game of that process's end."""
+        """Games lost with a child, by ordinal: the fault, and whether it is the first that this crash or exit lost."""
         self._unsubscribe = server.bus.subscribe(COMMITTED, self._count_commit)
 
     @property
@@ -91,7 +91,7 @@ class LocalFaults:
         self._add_notes(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _count_commit(self, report: CommitReport) -> None:
-        """Count faults in games after which the bot continued. A resignation is not a fault and has no reason."""
+        """Count faults in games after which the bot continued. A resignation counts only if it has a reason."""
         for game in report.games:
             # Almost all games end without a fault.
             if game.fault and game.termination in OUTLIVED:
@@ -103,16 +103,17 @@ class LocalFaults:
         side = 1 if outcome.loser else 0
         # Entries are numbered in the order in which they joined.
         label = self._labels[(game.first, game.second)[side]]
+        # A move has one byte if the board has at most 256 cells, otherwise two.
         ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
         lost_games = (LostGame(game.tournament, game.ordinal, side, ply),)
-        # Exceptions are counted separately; of illegal and late moves only the first is kept.
-        has_own_reason = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
+        # Resignations are counted by reason. Invalid lines, illegal moves and late moves are counted by kind.
+        has_own_reason = termination is Termination.RESIGNED and _ANSWERED not in game.fault
         if has_own_reason:
             reason = game.fault
             details = ""
         else:
             is_invalid_line = termination is Termination.RESIGNED
-            reason = f"resigned: {_NO_ANSWER} with an invalid line" if is_invalid_line else termination.deed
+            reason = f"resigned: {_ANSWERED} with an invalid line" if is_invalid_line else termination.deed
             details = game.fault
         counted = self._count(label, reason, lost_games, details)
         stderr = ""

@@ -85,5 +85,5 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
 
 def _can_see(caller: Caller, token: Token) -> bool:
-    """Return whether the caller may see a token of its owner: its own, or one that permits no more than its own."""
+    """Return whether the caller may see this token of the same owner: the one in use, or one without further scopes."""
     return token.id == caller.token_id or all(map(caller.permits, token.scopes))

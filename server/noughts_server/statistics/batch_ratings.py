@@ -24,6 +24,7 @@ class BatchRatings(RatingTable):
 
     _fit: BatchFit
     _places: Mapping[str, int]
+    """The index of each player in the fit, by name."""
 
     def los_matrix(self) -> Iterator[list[float | None]]:
         """Yield a row for each of `players`: the likelihoods, 0 to 1, that it is stronger than each player.
@@ -44,6 +45,7 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
     losses = _by_player(games.first, games.losses, number) + _by_player(games.second, games.wins, number)
     opposition = _opposition(fitted)
     places_in_order = _ranked(fitted, wins + draws / 2, wins + draws + losses)
+    # Players with the same number are on one scale and are ranked together.
     scale = np.zeros(number, dtype=np.int64) if prior else fitted.groups
     players: list[RatedPlayer] = []
     for index, place in enumerate(places_in_order):
@@ -139,6 +141,7 @@ def _los(fitted: BatchFit, one: int, other: int) -> float | None:
     difference = float(fitted.ratings[one] - fitted.ratings[other])
     if error is None or np.isnan(difference):
         return None
+    # The argument is the difference in standard deviations.
     return normal_cdf(difference / error * NORMAL_95)
 
 

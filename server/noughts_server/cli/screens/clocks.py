@@ -23,14 +23,14 @@ class Clocks:
             for player in limits
         ]
         self._get_time = get_time
-        self._left_us = [time.start_us for time in self._times]
+        self._left_us = [control.start_us for control in self._times]
         self._running: int | None = running
         self._since = get_time()
 
     @property
     def is_limited(self) -> bool:
         """Whether any player has a limit."""
-        return any(time.timed for time in self._times)
+        return any(control.timed for control in self._times)
 
     def start_turn(self, own: float, opponent: float) -> None:
         """Start player 0's turn with these seconds left to both players."""
