@@ -87,6 +87,7 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
 
 
 def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
+    """Return the sum of the counts for each of `number` players; `places` are the players' indexes."""
     return np.bincount(places, counts, number).astype(np.float64)
 
 

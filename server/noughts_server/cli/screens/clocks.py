@@ -25,6 +25,7 @@ class Clocks:
         self._get_time = get_time
         self._left_us = [control.start_us for control in self._times]
         self._running: int | None = running
+        """The player whose clock runs; None after the game."""
         self._since = get_time()
 
     @property
