@@ -79,7 +79,7 @@ HOSTING = (
     Fault(
         name="unpacked-size-without-limit",
         file=f"{_HOSTING}/programs.py",
-        before="                        left -= len(data)\n",
+        before="                        bytes_left -= len(data)\n",
         after="",
         harm="A small zip file fills the disk.",
         near=("tests/server/hosting/test_programs.py",),
@@ -88,7 +88,7 @@ HOSTING = (
     Fault(
         name="charge-lost-with-the-database",
         file=f"{_HOSTING}/processor_time.py",
-        before="                self._unsaved += charges\n",
+        before="            self._unsaved += charges\n",
         after="",
         harm="If the database is unavailable, the processor time of submitted bots is free.",
         near=("tests/server/hosting/test_processor_time.py",),

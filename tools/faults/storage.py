@@ -20,8 +20,8 @@ STORE = (
     Fault(
         name="repeated-commit-reports-nothing",
         file=f"{_STORE}/games/results.py",
-        before="    if again and known:\n",
-        after="    if again and known and fresh:\n",
+        before="    if again and duplicates:\n",
+        after="    if again and duplicates and fresh:\n",
         harm="After a lost connection to the database, watchers never see the games of that commit.",
         near=("tests/server/store/test_results.py", "tests/server/store/test_matches.py"),
         wider=_TESTS,
@@ -38,8 +38,8 @@ STORE = (
     Fault(
         name="revocation-reaches-other-owners",
         file=f"{_STORE}/people/tokens.py",
-        before=".where(made.c.made_by == doomed.c.id, same_owner)",
-        after=".where(made.c.made_by == doomed.c.id)",
+        before=".where(created.c.made_by == doomed.c.id, same_owner)",
+        after=".where(created.c.made_by == doomed.c.id)",
         harm="An organiser's revoked token takes the tokens of all owners with it.",
         near=("tests/server/store/test_tokens.py",),
         wider=_TESTS,

@@ -107,7 +107,8 @@ async def test_an_engine_that_answers_despite_its_error_is_asked_once(
         time=TIME, children=TIMES, log=log,
     )  # fmt: skip
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
-    assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once in each seat
+    # At most once in each of the two seats; if one seat plays all games, once.
+    assert sum(line[2] == "#" for line in lines_of(log)) in (1, 2)
 
 
 async def test_the_pause_is_not_charged_to_any_clock(field: Field, tmp_path: Path) -> None:

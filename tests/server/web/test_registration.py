@@ -16,8 +16,6 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_bots import Bot, Position
-from noughts_proto.security import Dialling
-from noughts_proto.v1 import registration_pb2
 from noughts_server.core.limits import Limits
 from noughts_server.core.proof_of_work import leading_zero_bits, solve
 from noughts_server.core.registration import Registration
@@ -25,7 +23,6 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.invitations import create_invitation
 from noughts_server.store.people.tokens import create_token
 from noughts_server.web.signin import Visitor
-from noughts_server.web.upstream import Failure, Upstream
 from tests.server.web.test_every_page import accessibility_errors
 from tests.server.web.test_organising import in_other_thread
 from tests.support.arena import NOW
@@ -340,14 +337,3 @@ def test_pages_of_registration_can_be_read_on_any_screen(
         page.goto("/invitations")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert accessibility_errors(page) == []
-
-
-async def test_website_sends_no_invitation_in_plaintext_to_another_machine() -> None:
-    upstream = Upstream("192.0.2.1:7484", Dialling())
-    try:
-        for invitation in ("inv_secret", ""):
-            with pytest.raises(Failure, match="a connection in plaintext") as refusal:
-                await upstream.register(registration_pb2.RegisterRequest(name="ada", invitation=invitation))
-            assert refusal.value.status == 501
-    finally:
-        await upstream.close()
