@@ -69,8 +69,10 @@ async def test_matches_share_in_proportion(client: Client, token: str, fields: d
         await start_match(client, token, "one", throughput=75, **fields)
         await start_match(client, token, "two", throughput=25, **fields)
         await stored_games(client, lambda games: min(games) > 0)
+        await next_games(client, games)  # the first games show how the matches started, not how they share
         shares = await next_games(client, games)
-        assert abs(shares[0] / sum(shares) - 0.75) < 0.05
+        # On a busy machine 300 games with clocks vary by several percent. Without shares, both would have half of them.
+        assert abs(shares[0] / sum(shares) - 0.75) < 0.1
         # While the first match is paused, the second gets the whole capacity.
         await client.pause(token, "one")
         await next_games(client, games)
