@@ -2,7 +2,7 @@
 
     python -m benchmarks.analysis_cost [--rounds 5] [--seconds 15]
 
-A server and two random bots, each in a process of its own, play a match of noughts and crosses with 256 concurrent
+A server and two random bots, each in a process of its own, play a match of gomoku with 256 concurrent
 games. The server also has a finished tournament of Connect Four. In every second round, a client requests analyses of
 its games, each once, so that one always waits or is computed. The next round begins when the last one is stored. Prints
 the finished games per second of each round, the medians without and with analyses, and the median of the ratios of
@@ -57,7 +57,7 @@ class _Measurement:
 
     async def start_match(self) -> None:
         match = tournaments_pb2.Tournament(
-            name=_MATCH, variant="tictactoe", games_per_pair=1_000_000, schedule=tournaments_pb2.SCHEDULE_MATCH
+            name=_MATCH, variant="gomoku", games_per_pair=1_000_000, schedule=tournaments_pb2.SCHEDULE_MATCH
         )
         match.concurrency = 256
         request = tournaments_pb2.CreateTournamentRequest(tournament=match)
