@@ -125,16 +125,13 @@ class CourseFile:
 
     def add(self, course: Course, result: PlayedIteration) -> None:
         """Append the iteration that was added to the course last."""
-        values = {
-            parameter.name: value for parameter, value in zip(course.tuning.parameters, course.values[-1], strict=True)
-        }
         self._write(
             {
                 "iteration": course.iteration - 1,
                 "wins": result.wins,
                 "draws": result.draws,
                 "losses": result.losses,
-                "values": values,
+                "values": course.last_values,
             }
         )
 

@@ -123,6 +123,11 @@ class Course:
         """The mean of wins - losses per game, by iteration."""
 
     @property
+    def last_values(self) -> dict[str, float]:
+        """Return the values after the iterations so far, by the names of the parameters."""
+        return {parameter.name: value for parameter, value in zip(self.tuning.parameters, self.values[-1], strict=True)}
+
+    @property
     def iteration(self) -> int:
         """The number of the next iteration, from 1."""
         return len(self.values)

@@ -148,10 +148,7 @@ async def _play(
         def on_iteration(result: PlayedIteration) -> None:
             results.add(course, result)
             played = course.iteration - 1
-            values = dict(
-                zip((parameter.name for parameter in course.tuning.parameters), course.values[-1], strict=True)
-            )
-            text = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+            text = ", ".join(f"{name} {value:.4g}" for name, value in course.last_values.items())
             show(played, total, text)
             if not is_terminal and played % max(total // _REPORTS, 1) == 0:
                 printing.note(f"{played:,} of {printing.count(total, 'iteration')}: {text}")
