@@ -31,7 +31,7 @@ _RULES = {
 """The other parts of their names."""
 _ENDINGS = {"line": "in a row", "timeout": "on time"}
 """Terminations whose words for players are not their names."""
-_KEPT_END = 7
+_KEPT_END = 6
 """The characters at the end of a name that are always visible."""
 
 

@@ -195,7 +195,9 @@ def long_names(server: ServerUnderTest, site: Site) -> tuple[str, str]:
     token = server.token("lena")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     bots, name = [letter * 63 for letter in "wxyz"], "t" * 63
-    with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
+    # The widest name wins its pairings, so it is printed bold.
+    specs = dict.fromkeys(bots, "random") | {bots[0]: "minimax"}
+    with in_other_thread(bots_online(server.address, token, **specs)):
         fields = {**form, "id": name, "schedule": "swiss", "rounds": "2", "rated": "on"}
         path = site.post("/organise", fields, cookie=cookie).headers["location"]
         for bot in bots:
