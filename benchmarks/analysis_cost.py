@@ -5,8 +5,9 @@
 A server and two random bots, each in a process of its own, play a match of gomoku with 256 concurrent
 games. The server also has a finished tournament of Connect Four. In every second round, a client requests analyses of
 its games, each once, so that one always waits or is computed. The next round begins when the last one is stored. Prints
-the finished games per second of each round, the medians without and with analyses, and the median of the ratios of
-neighbouring rounds.
+the finished games per second of each round, the medians without and with analyses, the median of the ratios of
+neighbouring rounds, and the share of the machine's processor time that the analyses used in the rounds with them and
+the waits after these. The ratio varies with the machine, the share hardly.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import grpc.aio
+import psutil
 
 from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.transport import TOKEN_KEY
@@ -89,24 +91,35 @@ class _Measurement:
             self.analysed += 1
 
 
-async def _measure(address: str, token: str, rounds: int, seconds: float) -> None:
+async def _measure(address: str, token: str, server: psutil.Process, rounds: int, seconds: float) -> None:
     async with grpc.aio.insecure_channel(address) as channel:
         measurement = _Measurement(channel, token)
         await measurement.start_match()
         await asyncio.sleep(_SETTLE_SECONDS)
         without, with_analyses = [], []
+        analysing, used_before = 0.0, _processor_seconds_of_children(server)
         for number in range(1, rounds + 1):
             without.append(await measurement.games_per_second(seconds))
+            began = time.monotonic()
             async with asyncio.TaskGroup() as tasks:
                 stop = asyncio.Event()
                 tasks.create_task(measurement.analyse(stop))
                 with_analyses.append(await measurement.games_per_second(seconds))
                 stop.set()
+            analysing += time.monotonic() - began
             print(f"round {number}: {without[-1]:,.0f} games/s without, {with_analyses[-1]:,.0f} with", flush=True)
     ratio = statistics.median(late / early for early, late in zip(without, with_analyses, strict=True))
     medians = statistics.median(without), statistics.median(with_analyses)
     print(f"medians: {medians[0]:,.0f} games/s without, {medians[1]:,.0f} with analyses; ratio {ratio:.3f}")
-    print(f"{measurement.analysed} games were analysed")
+    used = _processor_seconds_of_children(server) - used_before
+    share = used / analysing / len(psutil.Process().cpu_affinity())
+    print(f"{measurement.analysed} games were analysed with {share:.1%} of the machine's processor time")
+
+
+def _processor_seconds_of_children(process: psutil.Process) -> float:
+    """Return the processor time of the ended children of a process. Analyses are the only ones here."""
+    times = process.cpu_times()
+    return float(times.children_user + times.children_system)
 
 
 async def _store_games(file: Path) -> None:
@@ -140,7 +153,7 @@ def main() -> None:
             stack.callback(player.kill)
             assert player.stdout is not None
             player.stdout.readline()  # it is online
-        run_loop(_measure(address, token, arguments.rounds, arguments.seconds))
+        run_loop(_measure(address, token, psutil.Process(server.pid), arguments.rounds, arguments.seconds))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from noughts_referee.rules import Position, Thought, parse_variant
 from noughts_referee.rules.thoughts import within_limits
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.runtime.judging_process import take_lowest_priority
+from noughts_server.runtime.judging_process import yield_to_games
 
 _REST_SECONDS = 20.0
 """The time for a move after the time to think: on a busy machine this process gets little processor time."""
@@ -119,8 +119,7 @@ def main() -> None:
     if kernel.is_linux():
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    take_lowest_priority()
-    kernel.nice_own_session()
+    yield_to_games()
     run_loop(_serve())
 
 

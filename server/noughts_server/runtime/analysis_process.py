@@ -6,7 +6,7 @@ from typing import Any
 
 from noughts_proto.interpreter import python
 from noughts_referee.rules import parse_variant
-from noughts_server.runtime.judging_process import limit_processor_time, take_lowest_priority
+from noughts_server.runtime.judging_process import limit_processor_time, yield_to_games
 from noughts_server.store.games.analyses import GameToAnalyse
 from noughts_server.tables.game_analysis import analysed
 
@@ -21,7 +21,7 @@ def question(game: GameToAnalyse) -> list[Any]:
 
 
 def main() -> None:
-    take_lowest_priority()
+    yield_to_games()
     limit_processor_time(_MOST_PROCESSOR_SECONDS)
     name, moves, first, counts = json.load(sys.stdin)
     json.dump(analysed(parse_variant(name), moves, first, counts=counts).document(), sys.stdout)
