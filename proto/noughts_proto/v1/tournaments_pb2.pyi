@@ -272,6 +272,9 @@ class Tournament(_message.Message):
     REPEAT_FIELD_NUMBER: _builtins.int
     LEAGUE_FIELD_NUMBER: _builtins.int
     SEASON_FIELD_NUMBER: _builtins.int
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    WINNERS_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters from a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -381,6 +384,8 @@ class Tournament(_message.Message):
     """Output only, and not in lists. The first season of a tournament that repeats, `tournaments/ID`; else empty."""
     season: _builtins.int
     """Output only, and not in lists. The number of this season, from 1; 0 if it does not repeat."""
+    entries: _builtins.int
+    """Output only. The number of entries."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """The time control of every entry that does not have its own (`own_times`)."""
@@ -441,6 +446,14 @@ class Tournament(_message.Message):
     def openings(self) -> Global___Openings:
         """The openings of the games. Unset: the empty board."""
 
+    @_builtins.property
+    def winners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Output only. The labels of the entries that share the first rank of a finished tournament without a test; at most 8."""
+
+    @_builtins.property
+    def story(self) -> Global___TournamentStory:
+        """Output only, if the request has `show_story`. Unset unless it is finished, and for more than 100,000 games."""
+
     def __init__(
         self,
         *,
@@ -499,10 +512,13 @@ class Tournament(_message.Message):
         repeat: Global___Repeat.ValueType = ...,
         league: _builtins.str = ...,
         season: _builtins.int = ...,
+        entries: _builtins.int = ...,
+        winners: _abc.Iterable[_builtins.str] | None = ...,
+        story: Global___TournamentStory | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "story", b"story", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries", b"entries", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "story", b"story", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -514,6 +530,80 @@ class Tournament(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___Tournament: _TypeAlias = Tournament  # noqa: Y015
+
+@_typing.final
+class TournamentStory(_message.Message):
+    """What was special about a finished tournament. Numbers of games are 0 if there is no such game."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UPSET_GAME_FIELD_NUMBER: _builtins.int
+    UPSET_WINNER_FIELD_NUMBER: _builtins.int
+    UPSET_LOSER_FIELD_NUMBER: _builtins.int
+    UPSET_WINNER_PLACE_FIELD_NUMBER: _builtins.int
+    UPSET_LOSER_PLACE_FIELD_NUMBER: _builtins.int
+    LEAD_CHANGES_FIELD_NUMBER: _builtins.int
+    LEAD_GAME_FIELD_NUMBER: _builtins.int
+    LEAD_ROUND_FIELD_NUMBER: _builtins.int
+    DECIDED_GAME_FIELD_NUMBER: _builtins.int
+    DECIDED_ROUND_FIELD_NUMBER: _builtins.int
+    LONGEST_GAME_FIELD_NUMBER: _builtins.int
+    LONGEST_MOVES_FIELD_NUMBER: _builtins.int
+    SHORTEST_GAME_FIELD_NUMBER: _builtins.int
+    SHORTEST_MOVES_FIELD_NUMBER: _builtins.int
+    upset_game: _builtins.int
+    """The game with the biggest upset: the largest difference between the places of its winner and its loser. They are
+    places in the final standings, in a knockout seeds. Only with three or more entries.
+    """
+    upset_winner: _builtins.str
+    upset_loser: _builtins.str
+    upset_winner_place: _builtins.int
+    upset_loser_place: _builtins.int
+    lead_changes: _builtins.int
+    """How often another entry was the only leader by points than the last time: after each round, or after each game in
+    the order of their numbers if the format has no rounds. 0 in a knockout.
+    """
+    lead_game: _builtins.int
+    """The game after which the winner was first or shared the first place until the end, and its round. Unset in a
+    knockout, and if several entries share the first rank.
+    """
+    lead_round: _builtins.int
+    decided_game: _builtins.int
+    """The game after which no entry could reach the points of the winner, and its round; in a knockout the last game of
+    the final. Unset if points decided nothing.
+    """
+    decided_round: _builtins.int
+    longest_game: _builtins.int
+    """The game with the most moves."""
+    longest_moves: _builtins.int
+    shortest_game: _builtins.int
+    """The game with the fewest moves that a side won on the board."""
+    shortest_moves: _builtins.int
+    def __init__(
+        self,
+        *,
+        upset_game: _builtins.int = ...,
+        upset_winner: _builtins.str = ...,
+        upset_loser: _builtins.str = ...,
+        upset_winner_place: _builtins.int = ...,
+        upset_loser_place: _builtins.int = ...,
+        lead_changes: _builtins.int = ...,
+        lead_game: _builtins.int = ...,
+        lead_round: _builtins.int = ...,
+        decided_game: _builtins.int = ...,
+        decided_round: _builtins.int = ...,
+        longest_game: _builtins.int = ...,
+        longest_moves: _builtins.int = ...,
+        shortest_game: _builtins.int = ...,
+        shortest_moves: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decided_game", b"decided_game", "decided_round", b"decided_round", "lead_changes", b"lead_changes", "lead_game", b"lead_game", "lead_round", b"lead_round", "longest_game", b"longest_game", "longest_moves", b"longest_moves", "shortest_game", b"shortest_game", "shortest_moves", b"shortest_moves", "upset_game", b"upset_game", "upset_loser", b"upset_loser", "upset_loser_place", b"upset_loser_place", "upset_winner", b"upset_winner", "upset_winner_place", b"upset_winner_place"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentStory: _TypeAlias = TournamentStory  # noqa: Y015
 
 @_typing.final
 class ListSeasonsRequest(_message.Message):
@@ -1186,16 +1276,20 @@ class GetTournamentRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    SHOW_STORY_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
+    show_story: _builtins.bool
+    """Whether the tournament is sent with its `story`."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        show_story: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "show_story", b"show_story"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1231,6 +1325,8 @@ class ListTournamentsRequest(_message.Message):
     OWNER_FIELD_NUMBER: _builtins.int
     SEARCH_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
+    MONTH_FIELD_NUMBER: _builtins.int
+    SHOW_MONTHS_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -1243,6 +1339,10 @@ class ListTournamentsRequest(_message.Message):
     """Only tournaments whose title or ID contains this text, ignoring case; at most 63 characters."""
     state: Global___TournamentState.ValueType
     """Only tournaments in this state; UNSPECIFIED: in all states."""
+    month: _builtins.str
+    """Only tournaments that ended in this month in UTC, e.g. `2026-03`; empty: all."""
+    show_months: _builtins.bool
+    """Whether the answer has `months`."""
     def __init__(
         self,
         *,
@@ -1252,10 +1352,12 @@ class ListTournamentsRequest(_message.Message):
         owner: _builtins.str = ...,
         search: _builtins.str = ...,
         state: Global___TournamentState.ValueType = ...,
+        month: _builtins.str = ...,
+        show_months: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenges", b"challenges", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenges", b"challenges", "month", b"month", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_months", b"show_months", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1267,25 +1369,57 @@ class ListTournamentsResponse(_message.Message):
 
     TOURNAMENTS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MONTHS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty on the last page."""
     @_builtins.property
     def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___Tournament]:
         """Without their standings."""
 
+    @_builtins.property
+    def months(self) -> _containers.RepeatedCompositeFieldContainer[Global___TournamentMonth]:
+        """The months in which tournaments that match ended, newest first, if the request has `show_months`. They do not
+        depend on its `month`.
+        """
+
     def __init__(
         self,
         *,
         tournaments: _abc.Iterable[Global___Tournament] | None = ...,
         next_page_token: _builtins.str = ...,
+        months: _abc.Iterable[Global___TournamentMonth] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "tournaments", b"tournaments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["months", b"months", "next_page_token", b"next_page_token", "tournaments", b"tournaments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListTournamentsResponse: _TypeAlias = ListTournamentsResponse  # noqa: Y015
+
+@_typing.final
+class TournamentMonth(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MONTH_FIELD_NUMBER: _builtins.int
+    TOURNAMENTS_FIELD_NUMBER: _builtins.int
+    month: _builtins.str
+    """In UTC, e.g. `2026-03`."""
+    tournaments: _builtins.int
+    """The number of tournaments that ended in it."""
+    def __init__(
+        self,
+        *,
+        month: _builtins.str = ...,
+        tournaments: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["month", b"month", "tournaments", b"tournaments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentMonth: _TypeAlias = TournamentMonth  # noqa: Y015
 
 @_typing.final
 class JoinTournamentRequest(_message.Message):

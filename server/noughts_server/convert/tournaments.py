@@ -14,6 +14,9 @@ from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
 from noughts_server.tables.standings import Standing, first_places
+from noughts_server.tables.stories import Story
+
+_MOST_WINNERS = 8
 
 
 def tournament_message(
@@ -46,12 +49,41 @@ def tournament_message(
         challenge=tournament.kind is Kind.CHALLENGE,
         test=tournament.kind is Kind.TEST,
         standings=map(standing_message, rows),
+        entries=len(rows),
+        winners=winners_of(tournament, rows),
         match=match,
         candidates=candidates_messages(tournament, labels),
         match_details=match_details_message(tournament, match if rows else None),
     )
     seed = settings.seed if tournament.ended else None
     message.MergeFrom(settings_message(settings, seed=seed, whole_openings=False))
+    return message
+
+
+def winners_of(tournament: Tournament, rows: Sequence[Standing]) -> list[str]:
+    """Return the labels of the entries with the first rank; empty before the end, and if a test decides."""
+    is_decided = tournament.state is TournamentState.FINISHED and tournament.games_done > 0
+    return first_places(rows)[:_MOST_WINNERS] if is_decided and not tournament.settings.sprt else []
+
+
+def story_message(story: Story, rows: Sequence[Standing], *, is_bracket: bool) -> pb.TournamentStory:
+    """Return the message of a story; `rows` are the standings. With a bracket, places are seeds."""
+    labels = {row.number: row.label for row in rows}
+    places = {row.number: row.number + 1 if is_bracket else row.rank for row in rows}
+    message = pb.TournamentStory(lead_changes=story.lead_changes)
+    if story.upset is not None:
+        message.upset_game = story.upset.game
+        message.upset_winner, message.upset_loser = labels[story.upset.winner], labels[story.upset.loser]
+        message.upset_winner_place = places[story.upset.winner]
+        message.upset_loser_place = places[story.upset.loser]
+    if story.lead is not None:
+        message.lead_game, message.lead_round = story.lead
+    if story.decision is not None:
+        message.decided_game, message.decided_round = story.decision
+    if story.longest is not None:
+        message.longest_game, message.longest_moves = story.longest.number, story.longest.moves
+    if story.shortest is not None:
+        message.shortest_game, message.shortest_moves = story.shortest.number, story.shortest.moves
     return message
 
 

@@ -18,6 +18,7 @@ from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import LARGE_REQUEST, Access, Context, current_caller, open_to, require_scope
 from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.services.creations import Creation
+from noughts_server.services.finished_tournaments import FinishedTournaments
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import check_and_advise, check_in_turn, check_tournament, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
@@ -34,8 +35,10 @@ from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
     create_tournament,
+    entry_counts,
     get_tournament,
     list_tournaments,
+    months_of_ends,
 )
 from noughts_server.tables.standings import Standing
 
@@ -53,6 +56,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """The inactivity timeout: the seconds for which an entry can keep its games waiting; 0: unlimited."""
     problems: Mapping[int, str] = field(default_factory=dict)
     """The reasons why tournaments are stopped, by database key."""
+    finished: FinishedTournaments = field(default_factory=FinishedTournaments)
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTournament(
@@ -86,7 +90,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
-        return pb.GetTournamentResponse(tournament=await self.with_standings(tournament_id("name", request.name)))
+        slug = tournament_id("name", request.name)
+        return pb.GetTournamentResponse(tournament=await self.with_standings(slug, show_story=request.show_story))
 
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
@@ -102,9 +107,25 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 owner=request.owner,
                 search=request.search,
                 state=request.state,
+                month=request.month,
             )
+            counts = entry_counts(connection, [tournament.id for tournament in page.items])
+
+            def listed(tournament: Tournament) -> pb.Tournament:
+                message = self._message(tournament)
+                message.entries = counts.get(tournament.id, 0)
+                message.winners.extend(self.finished.winners(connection, tournament))
+                return message
+
+            months: Mapping[str, int] = {}
+            if request.show_months:
+                months = months_of_ends(
+                    connection, kind, owner=request.owner, search=request.search, state=request.state
+                )
             return pb.ListTournamentsResponse(
-                tournaments=build_each(self._message, page.items), next_page_token=page.next_page_token
+                tournaments=build_each(listed, page.items),
+                next_page_token=page.next_page_token,
+                months=[pb.TournamentMonth(month=month, tournaments=count) for month, count in months.items()],
             )
 
         return await answer_in_turn(self.store, read)
@@ -245,14 +266,17 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         await self.director.run_uncancelled(lambda: change(slug, owner_id=owner))
         return await self.with_standings(slug)
 
-    async def with_standings(self, slug: str) -> pb.Tournament:
-        """Return the tournament with its standings and the entries that are offline."""
+    async def with_standings(self, slug: str, *, show_story: bool = False) -> pb.Tournament:
+        """Return the tournament with its standings, the entries that are offline, and on request its story."""
 
         def read(connection: Connection) -> tuple[Tournament, list[Standing], League | None, pb.Tournament]:
             tournament = get_tournament(connection, slug)
             table = standings(connection, tournament)
             league = league_of(connection, tournament.id)
-            return tournament, table, league, self._message(tournament, table)
+            message = self._message(tournament, table)
+            if show_story:
+                message.MergeFrom(pb.Tournament(story=self.finished.story(connection, tournament)))
+            return tournament, table, league, message
 
         tournament, table, league, message = await answer_in_turn(self.store, read)
         if league is not None:

@@ -25,19 +25,27 @@ def expected_games(tournament: Document, entries: int) -> int:
         stop_when_decided=tournament["stop_when_decided"],
         sprt=tournament["sprt"],
     )
-    is_over = tournament["state"] in ("finished", "cancelled")
     kind = format_named(str(tournament["schedule"]))
-    return expected_total(kind, settings, tournament["games_total"], 0 if is_over else entries)
+    if tournament["state"] in ("finished", "cancelled"):
+        return 0 if kind.endless else int(tournament["games_total"])
+    return expected_total(kind, settings, tournament["games_total"], entries)
+
+
+def whole_number_of_games(tournament: Document) -> int:
+    """Return the number of all games of a tournament in a list; 0 if it is unknown, e.g. because a test ends it."""
+    return 0 if tournament["sprt"] else expected_games(tournament, tournament["entries"])
 
 
 def expected_total(kind: TournamentFormat, settings: FormatSettings, scheduled: int, entries: int) -> int:
     """Return the expected number of games of a tournament with this number of scheduled ones.
 
     It is 0 if the tournament has no end or has not begun. A tournament in rounds schedules each round when the last one
-    is over. Withdrawals and tied matches change the number. `entries` is 0 if the tournament is over.
+    is over, so it is also 0 if the number of entries is unknown. Withdrawals and tied matches change the number.
     """
     if kind.endless or not scheduled:
         return 0
-    if not isinstance(kind, InRounds) or entries < 2:
+    if not isinstance(kind, InRounds):
         return scheduled
+    if entries < 2:
+        return 0
     return max(scheduled, kind.forecast(settings, entries).usual)

@@ -16,7 +16,7 @@ from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
-from noughts_server.web.expected_games import expected_games
+from noughts_server.web.expected_games import expected_games, whole_number_of_games
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
@@ -69,6 +69,7 @@ class Views:
             llr_line,
             shown_accuracy,
             expected_games,
+            whole_number_of_games,
         )
         self._templates.globals.update(
             {function.__name__: function for function in functions}, has_documentation=is_built, has_page=has_page

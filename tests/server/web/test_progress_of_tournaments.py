@@ -3,7 +3,7 @@
 import pytest
 
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.expected_games import expected_games
+from noughts_server.web.expected_games import expected_games, whole_number_of_games
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -36,6 +36,15 @@ def test_finished_tournament_counts_the_games_that_were_played() -> None:
     assert expected_games(tournament, 8) == 20
 
 
+@pytest.mark.parametrize(
+    "schedule, entries, sprt, whole",
+    [("swiss", 8, "", 24), ("swiss", 0, "", 0), ("round_robin", 0, "", 8), ("match", 2, "elo0=0,elo1=5", 0)],
+)
+def test_lists_have_no_whole_if_it_is_unknown(schedule: str, entries: int, sprt: str, whole: int) -> None:
+    tournament = {**SETTINGS, "schedule": schedule, "games_total": 8, "entries": entries, "sprt": sprt}
+    assert whole_number_of_games(tournament) == whole
+
+
 @pytest.mark.processes
 def test_page_of_a_swiss_counts_the_games_of_all_rounds(server: ServerUnderTest, site: Site) -> None:
     token = server.token("lea")
@@ -52,6 +61,8 @@ def test_page_of_a_swiss_counts_the_games_of_all_rounds(server: ServerUnderTest,
     eventually(lambda: site.get("/api/v1/tournaments/counted").document["games_total"] == 4)
     assert '<span id="total">8</span> games' in site.get("/tournaments/counted").text
     eventually(lambda: 'data-expected="8"' in site.get("/").text)
+    # Only the four games of the first round are scheduled so far.
+    assert '<td class="number" data-word="games">0 of 8</td>' in site.get("/tournaments?search=counted").text
     assert site.post("/tournaments/counted/cancel", form, cookie=cookie).status == 303
 
 

@@ -1,7 +1,10 @@
 """Tournaments: their settings, and their states from open to finished or cancelled."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
@@ -12,7 +15,14 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
-from noughts_server.core.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
+from noughts_server.core.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    WrongState,
+)
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import bot_name, tournament_name
 from noughts_server.store.engine.pages import Page, contains, read_page
@@ -40,6 +50,7 @@ from noughts_server.store.tournaments.join_window import Joining
 
 MOST_GAMES = 100_000_000
 MOST_GAMES_PER_PAIR = 1_000_000
+_DAY_MS = 86_400_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 _JOIN_FOR_AGENTS = "Let more bots join: `join_tournament`."
 # Slots of a unit while pairings are still to come. They are few, so that all games of a round can be concurrent.
@@ -202,11 +213,19 @@ def list_tournaments(
     owner: str = "",
     search: str = "",
     state: int = 0,
+    month: str = "",
 ) -> Page[Tournament]:
-    """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search)."""
+    """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search, month).
+
+    With `month`, e.g. `2026-03`, only tournaments that ended in this month in UTC match.
+    """
+    statement = matching_tournaments(kind, owner=owner, search=search, state=state)
+    if month:
+        begin, end = _month_limits(month)
+        statement = statement.where(tournaments.c.ended_at >= begin, tournaments.c.ended_at < end)
     return read_page(
         connection,
-        matching_tournaments(kind, owner=owner, search=search, state=state),
+        statement,
         read_row,
         "tournaments",
         (tournaments.c.id,),
@@ -224,6 +243,33 @@ def matching_tournaments(kind: Kind, *, owner: str, search: str, state: int) -> 
     if search:
         statement = statement.where(contains(search, tournaments.c.title, tournaments.c.slug))
     return statement.where(tournaments.c.state == state) if state else statement
+
+
+def months_of_ends(connection: Connection, kind: Kind, *, owner: str, search: str, state: int) -> dict[str, int]:
+    """Return how many of the tournaments that match ended in each month in UTC, e.g. `2026-03`; newest month first."""
+    day = tournaments.c.ended_at // _DAY_MS
+    statement = matching_tournaments(kind, owner=owner, search=search, state=state)
+    days = statement.with_only_columns(day, func.count()).where(tournaments.c.ended_at.is_not(None)).group_by(day)
+    months: Counter[str] = Counter()
+    for number, count in connection.execute(days):
+        months[f"{datetime.fromtimestamp(int(number) * _DAY_MS // 1000, UTC):%Y-%m}"] += count
+    return dict(sorted(months.items(), reverse=True))
+
+
+def _month_limits(month: str) -> tuple[int, int]:
+    """Return the first millisecond of the month and of the next one, in UTC. Raises InvalidArgument."""
+    if not re.fullmatch(r"(19[7-9]|[2-9]\d\d)\d-(0[1-9]|1[0-2])", month, re.ASCII) or month == "9999-12":
+        raise InvalidArgument.of("month", month, "a year and a month, e.g. 2026-03")
+    year, number = map(int, month.split("-"))
+    begin, end = (datetime(year, number, 1, tzinfo=UTC), datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC))
+    return round(begin.timestamp() * 1000), round(end.timestamp() * 1000)
+
+
+def entry_counts(connection: Connection, tournament_ids: Sequence[int]) -> dict[int, int]:
+    """Return the number of entries of each tournament that has some, by key."""
+    statement = select(entries.c.tournament_id, func.count().label("entries")).group_by(entries.c.tournament_id)
+    rows = connection.execute(statement.where(entries.c.tournament_id.in_(tournament_ids)))
+    return {row.tournament_id: row.entries for row in rows}
 
 
 def running_tournaments(connection: Connection) -> list[Tournament]:
