@@ -7,10 +7,10 @@ not proofs, so pages show them apart from the analysis.
 import asyncio
 import json
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,6 +36,10 @@ _FAILED, _FAILED_TWICE = "it has failed", "it failed twice in this position"
 """What pages say of a failure. The reason is only for the log: it can have the paths and arguments of the operator."""
 _MOST_OF_VISITOR = 4
 """Positions that wait for a visitor, each of another game."""
+_LONGEST_OUTPUT = 2_000
+"""Characters at the end of the process's stderr that the log has."""
+_OUTPUT_SECONDS = 1.0
+"""The time to read this output: a process that it started may hold stderr open."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 """Seconds before the process is started again after a failure. Each later pause is twice as long."""
 
@@ -80,8 +84,8 @@ class Analyst:
         self.name = settings.name
         self._settings = settings
         self._known: OrderedDict[_Position, Document] = OrderedDict()
-        self._suspects: dict[_Position, None] = {}
-        """Positions in which the player has failed once."""
+        self._suspects: OrderedDict[_Position, None] = OrderedDict()
+        """Positions in which the player has failed once, the newest last."""
         self._waiting: OrderedDict[_Watched, _Request] = OrderedDict()
         self._current: _Position | None = None
         self._wake = asyncio.Event()
@@ -138,8 +142,8 @@ class Analyst:
                     suspect = self._current
                     opinion = await self._judge(self._current)
                 except (_AnalystError, OSError, TimeoutError, ValueError) as error:
-                    await self._end_process()
-                    self._note_failure(suspect, str(error) or "it took too long")
+                    output = await self._end_process()
+                    self._note_failure(suspect, str(error) or "it took too long", output)
                     self._current = None
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
@@ -172,7 +176,7 @@ class Analyst:
         if self._process is not None and self._process.returncode is None:
             return
         self._process = await asyncio.create_subprocess_exec(
-            *python("-m", _PROCESS), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment(), start_new_session=True
+            *python("-m", _PROCESS), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment(), start_new_session=True
         )
         ready = await self._ask([self._settings.spec, self._settings.seconds], _START_SECONDS)
         logger.info("analyst_started", analyst=self.name, gaps=ready["gaps"])
@@ -199,28 +203,39 @@ class Analyst:
             raise _AnalystError(str(answer["failed"]))
         return answer
 
-    def _note_failure(self, position: _Position | None, reason: str) -> None:
+    def _note_failure(self, position: _Position | None, reason: str, output: str) -> None:
         """Log why the process has failed, and remember in which position, if it had started."""
-        logger.warning("analyst_failed", analyst=self.name, reason=reason)
+        logger.warning("analyst_failed", analyst=self.name, reason=reason, output=output)
         self._has_failed = True
         if position is None:
             return
         if position in self._suspects:
             self._remember(position, {"state": "unavailable", "reason": _FAILED_TWICE})
             del self._suspects[position]
-        elif len(self._suspects) < _MOST_KNOWN:
-            self._suspects[position] = None
+            return
+        self._suspects[position] = None
+        if len(self._suspects) > _MOST_KNOWN:
+            self._suspects.popitem(last=False)
 
     def _remember(self, position: _Position, opinion: Document) -> None:
         self._known[position] = opinion
         if len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
 
-    async def _end_process(self) -> None:
+    async def _end_process(self) -> str:
+        """End the process if it runs. Return the end of what it wrote to stderr."""
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
+        if process is None:
+            return ""
+        if process.returncode is None:
             process.kill()
             await process.wait()
+        assert process.stderr is not None
+        output = b""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_OUTPUT_SECONDS):
+                output = await process.stderr.read()
+        return output.decode(errors="replace")[-_LONGEST_OUTPUT:]
 
 
 @asynccontextmanager

@@ -111,6 +111,15 @@ async def test_engine_that_cannot_start_is_unavailable(monkeypatch: pytest.Monke
         assert opinion["reason"] == "it has failed"
 
 
+async def test_log_has_the_output_of_a_process_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyst_module, "_PROCESS", "missing_module")
+    async with analysing("threats") as analyst:
+        with capture_logs() as logs:
+            await opinion_of(analyst, "gomoku", 0, states=("unavailable",))
+    failure = next(log for log in logs if log["event"] == "analyst_failed")
+    assert "No module named missing_module" in failure["output"]
+
+
 @pytest.mark.parametrize(
     "spec, name",
     [
