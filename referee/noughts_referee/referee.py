@@ -128,6 +128,18 @@ class Referee:
             return sum(self._queued.values())
         return self._queued.get(tournament, 0)
 
+    def queued_for_absent(self, tournament: int) -> int:
+        """Return the number of the tournament's slots that wait for a player that is offline."""
+        pool = self._tournaments.get(tournament)
+        if pool is None:
+            return 0
+        absent = [player for player in pool.entries if not player.seats(pool.is_timed)]
+        return sum(
+            unit.conditions.tournament == tournament
+            for player in absent
+            for _, _, unit in player.pool.line(pool.is_timed)
+        )
+
     @property
     def late_answers(self) -> int:
         """Answers that came too late, since the start."""

@@ -37,6 +37,7 @@ from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
+from noughts_server.runtime.ladders import pairing_online_bots
 from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
@@ -238,7 +239,8 @@ async def running_server(
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
-        work = (tokens, challenges, guard.run(), webhooks, open_files.watch(), deleting_leftovers(store))
+        ladders = pairing_online_bots(store, sessions, recorder, bus, leads)
+        work = (tokens, challenges, ladders, guard.run(), webhooks, open_files.watch(), deleting_leftovers(store))
         await stack.enter_async_context(running(*work))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))

@@ -306,6 +306,27 @@ async def test_a_scheduled_tournament_starts_although_its_server_has_gone() -> N
         assert time.monotonic() - began < 12
 
 
+async def test_a_newcomer_to_a_ladder_plays_at_once_next_to_absent_entries() -> None:
+    absent = [f"away{number}" for number in range(10)]
+    async with running_cluster(referees=2) as cluster, clients_of_servers(cluster) as (here, there):
+        gone = cluster.start_bots(absent)
+        cluster.start_bots(["amy"], address=cluster.addresses[str(cluster.servers[0].output)])
+        await cluster.wait_until_online([*absent, "amy"])
+        gone.kill()
+        schedule = tournaments_pb2.SCHEDULE_LADDER
+        time = {"move_us": 1_000_000}
+        await cluster.organise("ladder", [*absent, "amy"], schedule=schedule, time=time, concurrency=2)
+        cluster.start_bots(["zoe"], address=cluster.addresses[str(cluster.servers[1].output)])
+        await cluster.wait_until_online(["zoe"])
+        await there.ask("Join", "ladder", bot="bots/zoe")
+        async with asyncio.timeout(PATIENCE):
+            while (ladder := await here.ask("Get", "ladder")).games_done < 20:  # noqa: ASYNC110  # other processes play
+                await asyncio.sleep(0.05)
+        assert {row.label for row in ladder.standings if row.points} == {"amy", "zoe"}
+        assert not [row.label for row in ladder.standings if row.HasField("withdraw_time")]
+        await cluster.cancel("ladder")
+
+
 async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone() -> None:
     async with running_cluster(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])

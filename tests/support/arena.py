@@ -76,6 +76,13 @@ class Arena:
         self.state.confirm()
         return report
 
+    async def follow_presence(self, ladder: Tournament, absences: Mapping[int, bool]) -> CommitReport:
+        """Store which entries of a ladder are absent, by number, as the recorder does, and pair the others."""
+        commit = partial(commit_games, games=[], state=self.state, now_ms=NOW, absences={ladder.id: absences})
+        report = await self.store.write(commit)
+        self.state.confirm()
+        return report
+
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return rows of the file, read by another program."""
         return rows_of(self.path, statement)

@@ -131,7 +131,11 @@ class SharedUnits:
         most_queued = (
             self._queue_length if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
         )
-        if supply.referee.queued(supply.key) < most_queued:
+        queued = supply.referee.queued(supply.key)
+        if settings.schedule.endless:
+            # A ladder pairs the present bots again, so games that wait for absent ones must not delay others.
+            queued -= supply.referee.queued_for_absent(supply.key)
+        if queued < most_queued:
             async for part in self._claim(opened_units, playing):
                 supply.referee.add(part)
                 claimed = True

@@ -5,7 +5,7 @@ The same commits keep the journal: the moves so far of games with long time cont
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -77,6 +77,8 @@ class Recorder:
         """The games for the next commit."""
         self._advanced: dict[tuple[int, int], Game] = {}
         """Journaled games with new moves since the last commit, by tournament and slot."""
+        self._absences: dict[int, dict[int, bool]] = {}
+        """Entries of ladders that have come or gone since the last commit, by tournament and number: whether absent."""
         self._recorded = 0
         """The number of games recorded so far."""
         self._committed = 0
@@ -108,6 +110,16 @@ class Recorder:
         if not self._is_closed:
             for game in games:
                 self._advanced[game.conditions.tournament, game.slot.ordinal] = game
+            self._wake.set()
+
+    def pair_again(self, absences: Mapping[int, Mapping[int, bool]]) -> None:
+        """Have the next commit pair the present bots of these ladders. Do nothing after `close`.
+
+        The values say which entries have become absent or present, by number.
+        """
+        if not self._is_closed:
+            for tournament, changes in absences.items():
+                self._absences.setdefault(tournament, {}).update(changes)
             self._wake.set()
 
     async def flush(self) -> None:
@@ -149,7 +161,7 @@ class Recorder:
             self._after_commit.set()
 
     async def _has_work(self) -> bool:
-        while not self._waiting and not self._advanced:
+        while not self._waiting and not self._advanced and not self._absences:
             if self._is_closed:
                 return False
             self._wake.clear()
@@ -161,10 +173,12 @@ class Recorder:
         self._waiting = []
         advanced = [game.so_far() for game in self._advanced.values() if game.is_undecided]
         self._advanced.clear()
+        absences = self._absences
+        self._absences = {}
         if not self._is_closed:
             self._no_delay.clear()
         began = time.perf_counter()
-        report = await self._store_games(games, advanced)
+        report = await self._store_games(games, advanced, absences)
         report.seconds = time.perf_counter() - began
         self._state.confirm()
         for progress in report.progress:
@@ -176,8 +190,17 @@ class Recorder:
         self._after_commit = asyncio.Event()
         self.publish(report)
 
-    async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
-        store = partial(commit_games, games=games, state=self._state, now_ms=self.store.now_ms(), advanced=advanced)
+    async def _store_games(
+        self, games: list[FinishedGame], advanced: list[GameSoFar], absences: Mapping[int, Mapping[int, bool]]
+    ) -> CommitReport:
+        store = partial(
+            commit_games,
+            games=games,
+            state=self._state,
+            now_ms=self.store.now_ms(),
+            advanced=advanced,
+            absences=absences,
+        )
         was_tried = False
 
         def commit(connection: Connection) -> CommitReport:
@@ -190,6 +213,9 @@ class Recorder:
         try:
             return await self.store.write_patiently(commit)
         except DatabaseDamaged as error:
+            if absences:
+                # The damage can be in one of these ladders. No game must be lost by that.
+                return await self._store_games(games, advanced, {})
             tournaments = {game.tournament for game in games} | {game.tournament for game in advanced}
             damaged = {key for key in tournaments if await self._is_damaged(key, games, advanced)}
             if not damaged:
@@ -197,7 +223,7 @@ class Recorder:
             for tournament in sorted(damaged):
                 self.on_damage(tournament, error)
             sound_games, sound_advanced = _games_of(tournaments - damaged, games, advanced)
-            return await self._store_games(sound_games, sound_advanced)
+            return await self._store_games(sound_games, sound_advanced, {})
 
     async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
         """Return whether the games of this tournament cannot be stored. The trial is rolled back."""

@@ -14,6 +14,7 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions, Unit
+from noughts_server.competition.formats.tournament_format import TournamentFormat
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
@@ -183,14 +184,14 @@ class AllUnits:
         await supply.read_conditions()
         # Running games can lead to further pairings. So whole units are claimed, and a claimed unit does not grow.
         kind = tournament.settings.schedule
-        pairs_ahead = kind.endless or kind.pairs_ahead
         total = tournament.games_total
         is_idle = False
         while not is_idle and tournament.games_total == total:
-            await supply.progress.until(lambda: self._can_claim_more(pairs_ahead=pairs_ahead, known_total=total))
+            await supply.progress.until(lambda: self._can_claim_more(kind, known_total=total))
             is_idle = supply.is_idle()
-            # The results of the last games can lead to more games: the next round, or an extension.
-            await supply.recorder.flush()
+            if is_idle or not supply.referee.queued(supply.key):
+                # The results of the last games can lead to more games: the next round, or an extension.
+                await supply.recorder.flush()
             tournament = await supply.read_tournament()
         # If a tournament is extended while its last unit is claimed, that unit already has the further games.
         if tournament.games_total == total or tournament.state is not TournamentState.RUNNING:
@@ -213,7 +214,10 @@ class AllUnits:
         most_queued = max(_FEWEST_QUEUED, playing.concurrency)
 
         def has_room() -> bool:
-            return settings.throughput > 0 or supply.referee.queued(supply.key) < most_queued
+            # A ladder limits its open pairings itself. Games that wait for an absent bot must not delay others.
+            if settings.throughput or settings.schedule.endless:
+                return True
+            return supply.referee.queued(supply.key) < most_queued
 
         numbers = iter(units)
 
@@ -237,15 +241,17 @@ class AllUnits:
                 await supply.progress.until(has_room)
                 supply.referee.add(part)
 
-    def _can_claim_more(self, *, pairs_ahead: bool, known_total: int) -> bool:
+    def _can_claim_more(self, kind: TournamentFormat, known_total: int) -> bool:
         """Return whether to read the tournament again, because it could have more games, or have ended.
 
         True if the tournament is idle. If it pairs ahead, also true if no game waits and games were stored meanwhile,
-        or will be soon.
+        or will be soon. In a ladder, games can wait for an absent bot, and must not delay others.
         """
         supply = self._supply
         if supply.is_idle():
             return True
-        if not pairs_ahead or supply.referee.queued(supply.key):
+        if kind.endless and supply.games_total > known_total:
+            return True
+        if not (kind.endless or kind.pairs_ahead) or supply.referee.queued(supply.key):
             return False
         return supply.games_total > known_total or supply.recorder.backlog > 0

@@ -137,8 +137,8 @@ class LocalPlay(Generic[U]):
         self.supplies: dict[int, Supply[U]] = {}
         """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
-        self._restarts: dict[int, Tournament] = {}
-        """Tournaments for which `follow` was called while they had a task.
+        self._restarts: dict[int, str] = {}
+        """The names, by key, of tournaments for which `follow` was called while they had a task.
 
         When that task ends by itself, a new one starts.
         """
@@ -217,10 +217,7 @@ class LocalPlay(Generic[U]):
         """Start or stop playing the tournament according to its stored state. It never has two tasks."""
         key = tournament.id
         if tournament.state is TournamentState.RUNNING:
-            if key in self.tasks:
-                self._restarts[key] = tournament
-            else:
-                self._play(key, tournament.name)
+            self._play_on(key, tournament.name)
         elif tournament.state is TournamentState.PAUSED:
             self._stop(key)
         elif tournament.ended:
@@ -324,10 +321,18 @@ class LocalPlay(Generic[U]):
                     logger.info("match_decided", tournament=progress.name, games=progress.games_total)
                 self._end(key)
                 self.bus.publish(CHANGED, key)
+            if progress.resumed and key not in self._retries:
+                self._play_on(key, progress.name)
             for withdrawal in progress.withdrawn:
                 logger.info(
                     "entry_withdrawn", tournament=progress.name, entry=withdrawal.label, reason=withdrawal.reason
                 )
+
+    def _play_on(self, key: int, name: str) -> None:
+        if key in self.tasks:
+            self._restarts[key] = name
+        else:
+            self._play(key, name)
 
     def _play(self, key: int, name: str) -> None:
         if self._group is None:
@@ -351,9 +356,9 @@ class LocalPlay(Generic[U]):
     def _task_ended(self, tournament: int, task: asyncio.Task[None]) -> None:
         if self.tasks.get(tournament) is task:
             del self.tasks[tournament]
-            restart = self._restarts.pop(tournament, None)
-            if restart is not None and not task.cancelled():
-                self._play(restart.id, restart.name)
+            name = self._restarts.pop(tournament, None)
+            if name is not None and not task.cancelled():
+                self._play(tournament, name)
 
     def _stop(self, key: int) -> None:
         task = self.tasks.pop(key, None)

@@ -160,6 +160,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 owner_id=caller.only_owner,
                 now_ms=now,
                 limits=self.limiter.limits,
+                online=self.sessions.online(entering.id),
             )
             return f"{entry.label} {entry.bot_version}"
 

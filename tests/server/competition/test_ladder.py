@@ -230,6 +230,108 @@ def test_ladder_without_two_bots_makes_no_pairs() -> None:
     assert ladder.pair(3) == []
 
 
+def test_absent_bots_are_not_paired_and_those_who_wait_for_them_are() -> None:
+    ladder = Ladder()
+    for entry in range(6):
+        ladder.add(entry)
+    for entry in (3, 4, 5):
+        ladder.record_absence(entry)
+    [pair] = ladder.pair(9)
+    assert set(pair) < {0, 1, 2}
+    ladder.record_return(5)
+    [with_returned] = ladder.pair(9)
+    assert 5 in with_returned
+    assert ladder.live_pairings == 2
+    # The opponent of a bot that leaves during the pairing gets another one.
+    left_behind = next(entry for entry in with_returned if entry != 5)
+    ladder.record_absence(5)
+    assert ladder.live_pairings == 1
+    ladder.record_return(4)
+    [other] = ladder.pair(9)
+    assert set(other) == {left_behind, 4}
+    # The rest of the old pairing is played when both are present.
+    ladder.record_return(5)
+    assert ladder.live_pairings == 3
+    ladder.record_result(*with_returned, 2, 0)
+    ladder.record_result(*other, 1, 1)
+    for pairing in ladder.pair(9):
+        assert 3 not in pairing
+
+
+def test_a_bot_that_returns_plays_soon_but_not_all_the_time() -> None:
+    ladder = Ladder()
+    for entry in range(8):
+        ladder.add(entry)
+    ladder.record_absence(7)
+    counts: Counter[int] = Counter()
+
+    def play(pairings: int) -> None:
+        for _ in range(pairings):
+            [pair] = ladder.pair(1)
+            counts.update(pair)
+            ladder.record_result(*pair, 1, 1)
+
+    play(400)
+    assert counts[7] == 0
+    before = counts.copy()
+    ladder.record_return(7)
+    play(2)
+    assert counts[7] >= 1
+    play(198)
+    others = mean(counts[entry] - before[entry] for entry in range(7))
+    assert counts[7] <= others + PLACEMENT + 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_bots_that_come_and_go_never_block_those_present(seed: int) -> None:
+    chance = Random(seed)
+    ladder = Ladder()
+    entries = range(12)
+    for entry in entries:
+        ladder.add(entry)
+    absent: set[int] = set()
+    withdrawn: set[int] = set()
+    unfinished: list[Pairing] = []
+    last: dict[int, int] = {}
+
+    def live() -> list[Pairing]:
+        return [pair for pair in unfinished if absent.isdisjoint(pair)]
+
+    for step in range(3_000):
+        for pair in ladder.pair(6 - len(live())):
+            assert absent.isdisjoint(pair)
+            assert withdrawn.isdisjoint(pair)
+            assert not any(entry in other for other in live() for entry in pair), "in two live pairings"
+            unfinished.append(pair)
+            last[pair.first], last[pair.second] = pair.second, pair.first
+        playing = {entry for pair in live() for entry in pair}
+        waiting = set(entries) - absent - withdrawn - playing
+        if not playing and len(waiting) > 1:
+            raise AssertionError("nobody plays, although several are present")
+        if playable := live():
+            pair = chance.choice(playable)
+            unfinished.remove(pair)
+            ladder.record_result(*pair, *chance.choice([(2, 0), (1, 1), (0, 2), (0, 0)]))
+        for entry in chance.sample(entries, 2):
+            if entry in withdrawn or chance.random() > 0.3:
+                continue
+            if entry in absent:
+                absent.discard(entry)
+                ladder.record_return(entry)
+            elif len(absent) < 9:
+                absent.add(entry)
+                ladder.record_absence(entry)
+        if step == 1_500:
+            withdrawn.add(0)
+            absent.discard(0)
+            ladder.withdraw(0)
+            for pair in [pair for pair in unfinished if 0 in pair]:
+                unfinished.remove(pair)
+                ladder.record_result(*pair, 0, 2)
+        assert ladder.live_pairings == len(live())
+
+
 @examples(15)
 @given(st.integers(2, 12), st.integers(0, 80))
 @example(4, 1)  # two have played a draw, and two have not played: all ratings are equal

@@ -14,7 +14,7 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from tests.support.client import Client, bearer, refusal_of
 from tests.support.patience import PATIENCE
 
-from .players import until_online
+from .players import Undecided, until_online
 
 CUP = "tournaments/cup"
 
@@ -200,6 +200,36 @@ async def test_a_ladder_runs_until_it_is_cancelled_and_takes_late_entries(client
         await client.tournaments.CancelTournament(pb.CancelTournamentRequest(name=CUP), metadata=bearer(token))
         cancelled = await cup_when(client, lambda cup: cup.state == pb.TOURNAMENT_STATE_CANCELLED)
     assert cancelled.games_done > 20
+
+
+async def test_a_newcomer_to_a_ladder_plays_at_once_next_to_absent_entries(client: Client) -> None:
+    token, absent = await client.token(), tuple(f"away{number}" for number in range(20))
+    await client.register(*absent)
+    await start_cup(client, token, absent, schedule=pb.SCHEDULE_LADDER)
+    async with bots_online(client, token, "ada", "bob"):
+        await client.join(token, "ada")
+        await client.join(token, "bob")
+        cup = await cup_when(client, lambda cup: cup.games_done >= 10)
+        assert {row.label for row in cup.standings if row.wins + row.draws + row.losses} == {"ada", "bob"}
+        # An absent entry has lost nothing, and plays as soon as it is back.
+        async with bots_online(client, token, "away7"):
+            await cup_when(client, lambda cup: any(row.label == "away7" and row.points for row in cup.standings))
+
+
+async def test_a_bot_whose_opponent_leaves_a_ladder_gets_another_one(client: Client) -> None:
+    token, leaver = await client.token(), Undecided()
+    async with client.online(token, "bob"):
+        async with client.online(token, "ada", bot=leaver):
+            await start_cup(client, token, ("ada", "bob"), schedule=pb.SCHEDULE_LADDER)
+            async with asyncio.timeout(PATIENCE):
+                await leaver.was_asked.wait()
+        async with client.online(token, "cleo"):
+            await client.join(token, "cleo")
+            cup = await cup_when(client, lambda cup: any(row.label == "cleo" and row.points for row in cup.standings))
+        assert [row.label for row in cup.standings if row.label == "ada" and row.losses] == []
+        # The rest of the old pairing is played when its bot is back.
+        async with client.online(token, "ada"):
+            await cup_when(client, lambda cup: any(row.label == "ada" and row.points for row in cup.standings))
 
 
 async def test_a_ladder_without_a_pair_continues_with_a_new_entry(client: Client) -> None:

@@ -393,6 +393,49 @@ async def test_a_ladder_with_one_entry_left_waits_for_another(arena: Arena) -> N
     assert (await get_cup(arena)).games_total == stalled.games_total + 2
 
 
+async def test_games_of_absent_entries_leave_room_for_those_present(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS[:2], schedule=LADDER, concurrency=2)
+    await join_late(arena, "zoe")
+    await join_late(arena, "yan")
+    assert (await get_cup(arena)).games_total == 2  # ada and bob
+    await arena.follow_presence(tournament, {0: True, 1: True})
+    assert [row[1:3] for row in stored_pairings(arena)[2:]] in ([(2, 3), (3, 2)], [(3, 2), (2, 3)])
+    # The state is the same after a restart, and the old games are played when both are back.
+    arena.state = FoldingState()
+    await arena.follow_presence(tournament, {3: True})
+    assert len(stored_pairings(arena)) == 4
+    report = await arena.follow_presence(tournament, {0: False})
+    assert [(progress.games_total, progress.resumed) for progress in report.progress] == [(6, True)]
+    assert {*stored_pairings(arena)[4][1:3]} == {0, 2}
+    await arena.commit(await arena.play(await get_cup(arena)))
+    games = arena.rows("SELECT first_entry, second_entry FROM games ORDER BY ordinal")
+    assert games == [row[1:3] for row in stored_pairings(arena)[: len(games)]]
+
+
+@pytest.mark.long
+async def test_presence_that_is_stored_twice_pairs_nothing_twice(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, schedule=LADDER, concurrency=64)
+    chance = Random(5)
+    open_games: dict[int, FinishedGame] = {}
+    absent: set[int] = set()
+    for _ in range(100):
+        come, gone = chance.sample(range(7), 2)
+        absent = absent - {come} | {gone}
+        changes = {come: False, gone: True}
+        await arena.follow_presence(tournament, changes)
+        await arena.follow_presence(tournament, changes)
+        open_games |= {game.ordinal: game for game in await arena.play(await get_cup(arena))}
+        if chance.random() < 0.2:
+            arena.state = FoldingState()
+        playable = [ordinal for ordinal, game in open_games.items() if absent.isdisjoint((game.first, game.second))]
+        if playable:
+            ended = chance.sample(playable, chance.randint(1, len(playable)))
+            await arena.commit([open_games.pop(ordinal) for ordinal in ended])
+    rows = stored_pairings(arena)
+    assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
+    assert (await get_cup(arena)).games_total == len(rows) > 100
+
+
 async def test_a_ladder_forgets_what_a_failed_transaction_has_paired(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=LADDER)
     games = await arena.play(tournament)

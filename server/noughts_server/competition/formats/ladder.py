@@ -2,7 +2,9 @@
 
 These rules hold for all results and durations of games (`tests/server/competition/test_ladder.py`):
 
-- A bot is in at most one pairing. While it is in none, it waits for an opponent.
+- A bot is in at most one live pairing. While it is in none, it waits for an opponent.
+- An absent bot gets no pairing. A pairing is live unless one of its bots is absent. So a bot whose opponent has left
+  waits for another one, and plays the rest of the old pairing when that opponent returns.
 - The waiting bot with the fewest pairings is next; among equals, the one that has waited longest. So the least
   certain ratings come first. The ladder skips a bot only while no waiting bot is a possible opponent for it.
 - The opponent is the bot with the nearest rating among the possible opponents with few pairings: at most `WINDOW`
@@ -13,7 +15,7 @@ These rules hold for all results and durations of games (`tests/server/competiti
   some still play, the bot waits for one of them. If no bot plays and at least two are present, two of them are paired.
 - If a bot has over `AHEAD` pairings more than a bot that plays, it waits for the end of that bot's pairing. This
   ends if the pairing is delayed: the others have had `HELD_UP` pairings each meanwhile, on average. When the
-  delayed bot returns, it is as far behind as a newcomer at most.
+  delayed bot returns, it is as far behind as a newcomer at most. So is a bot that was absent.
 - A newcomer counts as having had `PLACEMENT` pairings fewer than the bots that are next (none, if they had fewer). It
   plays in the next new pairing (after earlier newcomers), and often until it has caught up.
 - The bot that has begun fewer of its pairings begins.
@@ -73,8 +75,11 @@ class _Bot:
     rating: float = 0.0
     pairings: int = 0
     """The number of its finished pairings."""
+    opponents: set[int] = field(default_factory=set)
+    """The opponents of its pairings that are not finished."""
     is_playing: bool = False
-    """Whether it is in a pairing."""
+    """Whether one of these pairings is live."""
+    is_absent: bool = False
     balance: int = 0
     """The number of pairings that it began, minus the number that its opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
@@ -106,15 +111,15 @@ class Ladder:
     def __init__(self) -> None:
         self._bots: dict[int, _Bot] = {}
         self._present_bots = 0
-        """The number of bots that are not withdrawn."""
+        """The number of bots that are neither withdrawn nor absent."""
         self._pairing_count = 0
         """The number of pairings so far."""
-        self._live: dict[tuple[int, int], int] = {}
-        """The numbers of live pairings by their entries."""
+        self._unfinished: dict[tuple[int, int], int] = {}
+        """The number of pairings when an unfinished one became live the last time, by its entries."""
         self._oldest: deque[tuple[int, int, int]] = deque()
-        """(number, first, second) of pairings, oldest first. `_least_playing` removes finished and delayed ones."""
+        """(number, first, second), oldest first. `_least_playing` removes delayed and finished pairings."""
         self._playing: list[tuple[int, int]] = []
-        """A heap of (turn, entry) of bots that play. `_least_playing` removes finished and delayed ones."""
+        """A heap of (turn, entry) of bots that play. `_least_playing` removes those that wait, and delayed ones."""
         self._level = 0
         """The largest turn with which a bot was paired; of the two bots of a pairing, the lower turn counts."""
         self._clock = 0
@@ -161,9 +166,37 @@ class Ladder:
         """Withdraw an entry: it is not paired again. `record_result` can still report its current pairing."""
         bot = self._bots[entry]
         if not bot.is_withdrawn:
+            self.record_return(entry)  # its remaining games are lost soon, so its opponents need not wait
             self._stop_waiting(bot)
             bot.is_withdrawn = True
             self._present_bots -= 1
+
+    def record_absence(self, entry: int) -> None:
+        """Record that a bot is absent. Repeating it has no effect."""
+        bot = self._bots[entry]
+        if not bot.is_absent and not bot.is_withdrawn:
+            bot.is_absent = True
+            self._present_bots -= 1
+            for each in (entry, *bot.opponents):
+                self._wait_or_play(self._bots[each])
+
+    def record_return(self, entry: int) -> None:
+        """Record that a bot is no longer absent. Repeating it has no effect."""
+        bot = self._bots[entry]
+        if bot.is_absent:
+            bot.is_absent = False
+            self._present_bots += 1
+            bot.turn = max(bot.turn, self._level - PLACEMENT)
+            for opponent in bot.opponents:
+                if not self._bots[opponent].is_absent:
+                    self._note_live(*self._unfinished_pair(entry, opponent))
+            for each in (entry, *bot.opponents):
+                self._wait_or_play(self._bots[each])
+
+    @property
+    def live_pairings(self) -> int:
+        """The number of unfinished pairings without an absent bot."""
+        return sum(not self._has_absent(*pair) for pair in self._unfinished)
 
     def record_pairing(self, first: int, second: int) -> None:
         """Record that these two bots are paired; `first` begins."""
@@ -175,28 +208,30 @@ class Ladder:
             self._stop_waiting(bot)
             bot.turn += 1
             bot.is_playing = True
+            bot.opponents.add(opponent.entry)
             bot.recent.append(opponent.entry)
             heappush(self._playing, (bot.turn, bot.entry))
         self._pairing_count += 1
-        self._live[first, second] = self._pairing_count
-        self._oldest.append((self._pairing_count, first, second))
+        self._note_live(first, second)
 
     def record_result(self, first: int, second: int, first_points: float, second_points: float) -> None:
         """Record that the pairing of these two bots is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
+        for bot in (one, other):
+            self._stop_waiting(bot)  # the places of waiting bots depend on their ratings and turns
         total = first_points + second_points
         if total > 0:
             surprise = first_points / total - 1 / (1 + 10 ** ((other.rating - one.rating) / 400))
             one.rating += _step(one) * surprise
             other.rating -= _step(other) * surprise
-        del self._live[first, second]
-        for bot in (one, other):
+        del self._unfinished[first, second]
+        for bot, opponent in ((one, other), (other, one)):
             bot.pairings += 1
-            bot.is_playing = False
+            bot.opponents.discard(opponent.entry)
             if bot.is_held_up:
                 bot.is_held_up = False
                 bot.turn = max(bot.turn, self._level - PLACEMENT)
-            self._start_waiting(bot)
+            self._wait_or_play(bot)
 
     def pair(self, count: int) -> list[Pairing]:
         """Begin up to `count` pairings, and return them. There are fewer if the other bots must wait."""
@@ -234,7 +269,7 @@ class Ladder:
         pairings_until_delay = HELD_UP * self._present_bots // 2
         while self._oldest:
             number, first, second = self._oldest[0]
-            if self._live.get((first, second)) == number:
+            if self._unfinished.get((first, second)) == number and not self._has_absent(first, second):
                 if self._pairing_count - number < pairings_until_delay:
                     break
                 self._bots[first].is_held_up = True
@@ -305,9 +340,28 @@ class Ladder:
                 for item in yielded:
                     heappush(group.queue, item)
 
+    def _unfinished_pair(self, one: int, other: int) -> tuple[int, int]:
+        """Return the key of the unfinished pairing of these two entries."""
+        return (one, other) if (one, other) in self._unfinished else (other, one)
+
+    def _has_absent(self, first: int, second: int) -> bool:
+        return self._bots[first].is_absent or self._bots[second].is_absent
+
+    def _note_live(self, first: int, second: int) -> None:
+        """Note that an unfinished pairing is live from now on."""
+        self._unfinished[first, second] = self._pairing_count
+        self._oldest.append((self._pairing_count, first, second))
+
+    def _wait_or_play(self, bot: _Bot) -> None:
+        """Let a bot wait unless it is withdrawn, absent or in a live pairing."""
+        self._stop_waiting(bot)
+        bot.is_playing = not bot.is_absent and not all(self._bots[each].is_absent for each in bot.opponents)
+        if bot.is_playing:
+            heappush(self._playing, (bot.turn, bot.entry))
+        elif not bot.is_absent and not bot.is_withdrawn:
+            self._start_waiting(bot)
+
     def _start_waiting(self, bot: _Bot) -> None:
-        if bot.is_withdrawn or bot.is_playing:
-            return
         self._clock += 1
         bot.waits_since = self._clock
         group = self._groups.get(bot.turn)

@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0038"
+REVISION = "0039"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -320,6 +320,8 @@ entries = Table(
     Column("withdrawn_reason", String(200)),
     # The bot of the version, to find the tournaments of a bot with any number of versions.
     Column("bot_id", BigInteger, nullable=False, server_default="0"),
+    # In a ladder: whether its bot is offline, so that it gets no new pairings. See `follow_presence`.
+    Column("absent", Boolean(create_constraint=False), nullable=False, server_default=false()),
     UniqueConstraint("tournament_id", "label"),
     Index(None, "bot_id", "tournament_id", "number"),
 )

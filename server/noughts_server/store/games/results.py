@@ -28,7 +28,7 @@ from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.games.analyses import drop_later_analyses
 from noughts_server.store.games.endings import report_end
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far
-from noughts_server.store.pairing.ladders import append_to_ladder
+from noughts_server.store.pairing.ladders import append_to_ladder, note_absences
 from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.ratings.rater import (
@@ -73,6 +73,8 @@ class TournamentProgress(NamedTuple):
     """Whether this commit stored the last game."""
     withdrawn: tuple[Withdrawal, ...] = ()
     """Entries that this commit withdrew because they failed too often."""
+    resumed: bool = False
+    """Whether this commit paired bots of a ladder because some have connected or joined."""
 
 
 @dataclass(slots=True)
@@ -96,13 +98,15 @@ def commit_games(
     *,
     now_ms: int,
     advanced: Sequence[GameSoFar] = (),
+    absences: Mapping[int, Mapping[int, bool]] | None = None,
     again: bool = False,
     referee: str = "",
 ) -> CommitReport:
     """Store games with their scores, progress and ratings, and the state of unfinished games in `advanced`.
 
     No slot occurs twice in `games`. Games of an attempt that is not the unit's current one, and of slots that already
-    have a game, are dropped and counted.
+    have a game, are dropped and counted. `absences` says which entries of ladders are absent, by tournament and number;
+    the others in these ladders are paired.
     `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
     current attempt that are stored already. `referee` is the name of this node in a cluster. Call
     `state.confirm` after the commit.
@@ -139,7 +143,42 @@ def commit_games(
                 referee=referee,
             )
     ledger.store()
+    for tournament_id, absent in sorted((absences or {}).items()):
+        _pair_present(connection, tournament_id, absent, state=state, report=report, again=again)
     return report
+
+
+def _pair_present(
+    connection: Connection,
+    tournament_id: int,
+    absences: Mapping[int, bool],
+    *,
+    state: FoldingState,
+    report: CommitReport,
+    again: bool,
+) -> None:
+    """Store which entries of a ladder are absent, and pair the others if it is running."""
+    note_absences(connection, tournament_id, absences)
+    row = tournament_rows(connection, [tournament_id])[tournament_id]
+    if row.state != TournamentState.RUNNING:
+        return
+    ladder = state.ladders[tournament_id] = append_to_ladder(connection, row, (), state.ladders.get(tournament_id))
+    if ladder.games_total == row.games_total and not again:
+        return
+    progress = next((each for each in report.progress if each.tournament == tournament_id), None)
+    if progress is not None:
+        report.progress.remove(progress)
+    report.progress.append(
+        TournamentProgress(
+            tournament=tournament_id,
+            name=tournament_name(row.slug),
+            games_done=row.games_done,
+            games_total=ladder.games_total,
+            finished=False,
+            withdrawn=() if progress is None else progress.withdrawn,
+            resumed=True,
+        )
+    )
 
 
 def _commit_tournament(

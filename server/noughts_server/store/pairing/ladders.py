@@ -1,14 +1,16 @@
-"""Ladders in the store: the next pairings follow from all games so far, and from joining and withdrawn entries."""
+"""Ladders in the store: the next pairings follow from all games so far, and from the entries that are present."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, select, update
 
 from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.formats import FORMATS
 from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
-from noughts_server.store.engine.schema import entries
+from noughts_server.store.engine.bulk import in_batches
+from noughts_server.store.engine.schema import TournamentState, entries, tournaments
 from noughts_server.store.pairing.pairings import NewSlot, append_slots, points_of_first, slots_with_results
 
 _PAIR = 2
@@ -26,6 +28,7 @@ class StoredLadder:
         rows = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
         self._entries = {row.number for row in rows}
         self._gone = {row.number for row in rows if row.withdrawn_at is not None}
+        self._absent: set[int] = set()
         history = self._history(connection, tournament.id)
         self._ladder = Ladder.rebuild(sorted(self._entries), self._gone, history)
 
@@ -42,7 +45,7 @@ class StoredLadder:
                 self._ladder.record_result(pairing.first, pairing.second, pairing.points, other_points)
 
     def follow(self, connection: Connection, tournament_id: int) -> None:
-        """Add entries that have joined since, and withdraw those that left."""
+        """Add entries that have joined since, withdraw those that left, and note which are absent."""
         for row in connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament_id)):
             if row.number not in self._entries:
                 self._entries.add(row.number)
@@ -50,10 +53,19 @@ class StoredLadder:
             if row.withdrawn_at is not None and row.number not in self._gone:
                 self._gone.add(row.number)
                 self._ladder.withdraw(row.number)
+            if row.absent and row.number not in self._absent:
+                self._absent.add(row.number)
+                self._ladder.record_absence(row.number)
+            elif not row.absent and row.number in self._absent:
+                self._absent.discard(row.number)
+                self._ladder.record_return(row.number)
 
     def pair(self, at_once: int) -> list[NewSlot]:
-        """Return the slots of the pairings that can begin now, so that `at_once` games can be played concurrently."""
-        most = max(1, at_once // self._length) - len(self._open)
+        """Return the slots of the pairings that can begin now, so that `at_once` games can be played concurrently.
+
+        Games that wait for an absent bot do not count.
+        """
+        most = max(1, at_once // self._length) - self._ladder.live_pairings
         slots: list[NewSlot] = []
         number = self.games_total // self._length
         for first, second in self._ladder.pair(most):
@@ -113,7 +125,7 @@ class _OpenPairing:
         self.points += points_of_first(self.first, x, result)
 
 
-_ENTRIES = select(entries.c.number, entries.c.withdrawn_at).order_by(entries.c.number)
+_ENTRIES = select(entries.c.number, entries.c.withdrawn_at, entries.c.absent).order_by(entries.c.number)
 
 
 def append_to_ladder(
@@ -132,3 +144,37 @@ def append_to_ladder(
     ladder.follow(connection, tournament.id)
     append_slots(connection, tournament.id, tournament.games_total, ladder.pair(tournament.concurrency))
     return ladder
+
+
+class LadderEntry(NamedTuple):
+    """An entry of a ladder that is not over."""
+
+    tournament: int
+    """The store's key."""
+    number: int
+    bot_version: int
+    """The store's key."""
+    absent: bool
+    """Whether its bot was offline when the server last looked."""
+
+
+def ladder_entries(connection: Connection) -> list[LadderEntry]:
+    """Return the entries of all ladders that are not over, except withdrawn ones."""
+    columns = (entries.c.tournament_id, entries.c.number, entries.c.bot_version_id, entries.c.absent)
+    unfinished = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
+    endless = tournaments.c.schedule.in_(_ENDLESS)
+    statement = select(*columns).select_from(entries).join(tournaments, tournaments.c.id == entries.c.tournament_id)
+    rows = connection.execute(statement.where(unfinished, endless, entries.c.withdrawn_at.is_(None)))
+    return [LadderEntry(*row) for row in rows]
+
+
+def note_absences(connection: Connection, tournament_id: int, absences: Mapping[int, bool]) -> None:
+    """Store which entries of a ladder are absent, by number. A pairing that is made later follows from it."""
+    this = update(entries).where(entries.c.tournament_id == tournament_id)
+    for absent in (False, True):
+        numbers = [number for number, is_absent in absences.items() if is_absent == absent]
+        for batch in in_batches(numbers):
+            connection.execute(this.where(entries.c.number.in_(batch)).values(absent=absent))
+
+
+_ENDLESS = [each.number for each in FORMATS if each.endless]

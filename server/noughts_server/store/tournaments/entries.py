@@ -71,14 +71,16 @@ def join_tournament(
     owner_id: int | None = None,
     now_ms: int | None = None,
     limits: Limits | None = None,
+    online: bool = True,
 ) -> Entry:
     """Enter a version of a bot (default: the newest) under a label (default: its name, or `NAME#2` if that is taken).
 
     With `owner_id`, the bot must belong to this owner, or the tournament must belong to this owner and the bot be open
-    to organisers. With `now_ms`, the join window must be open. Raises NotFound, PermissionDenied, WrongState (also if
-    the bot is retired), InvalidArgument, AlreadyExists (the label, or this version of the bot), TooManyEntries,
-    ResourceExhausted (too many games), LimitReached (too many bots of one owner in a tournament of another; `limits`
-    None: unlimited).
+    to organisers. With `now_ms`, the join window must be open. A ladder pairs the entry when it is `online`.
+
+    Raises NotFound, PermissionDenied, WrongState (also if the bot is retired), InvalidArgument, AlreadyExists (the
+    label, or this version of the bot), TooManyEntries, ResourceExhausted (too many games), LimitReached (too many bots
+    of one owner in a tournament of another; `limits` None: unlimited).
     """
     tournament = get_tournament(connection, slug)
     bot_version = get_version(connection, bot, version)
@@ -121,6 +123,7 @@ def join_tournament(
         "bot_version_id": bot_version.id,
         "bot_id": bot_version.bot_id,
         "label": label,
+        "absent": tournament.settings.schedule.endless and not online,
     }
     _check_not_entered(connection, tournament, bot_version)
     connection.execute(insert(entries), row)
