@@ -33,6 +33,9 @@ class Bot(_message.Message):
     RETIRE_TIME_FIELD_NUMBER: _builtins.int
     OPEN_TO_ORGANISERS_FIELD_NUMBER: _builtins.int
     OPEN_TO_TESTS_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    LINK_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -45,6 +48,10 @@ class Bot(_message.Message):
     """Output only. Whether organisers can enter it in their tournaments; otherwise only its owner can enter it."""
     open_to_tests: _builtins.bool
     """Output only. Whether others can test their bots against it while it is online (see TestService)."""
+    description: _builtins.str
+    """Output only. What its owner says about it: one line of at most 500 characters. UpdateBot changes it."""
+    link: _builtins.str
+    """Output only. A page of the bot: an `http` or `https` address of at most 200 characters. UpdateBot changes it."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only."""
@@ -52,6 +59,10 @@ class Bot(_message.Message):
     @_builtins.property
     def retire_time(self) -> _timestamp_pb2.Timestamp:
         """Output only. The time of its retirement; unset for an active bot."""
+
+    @_builtins.property
+    def summary(self) -> Global___BotSummary:
+        """Output only. Its rated games; only in the answer of ListBots."""
 
     def __init__(
         self,
@@ -64,14 +75,63 @@ class Bot(_message.Message):
         retire_time: _timestamp_pb2.Timestamp | None = ...,
         open_to_organisers: _builtins.bool = ...,
         open_to_tests: _builtins.bool = ...,
+        description: _builtins.str = ...,
+        link: _builtins.str = ...,
+        summary: Global___BotSummary | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time", "summary", b"summary"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "latest_version", b"latest_version", "link", b"link", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Bot: _TypeAlias = Bot  # noqa: Y015
+
+@_typing.final
+class BotSummary(_message.Message):
+    """The rated games of a bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAMES_FIELD_NUMBER: _builtins.int
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    PROVISIONAL_FIELD_NUMBER: _builtins.int
+    VARIANTS_FIELD_NUMBER: _builtins.int
+    VARIANTS_TOTAL_FIELD_NUMBER: _builtins.int
+    games: _builtins.int
+    """Rated games in all rating lists."""
+    rating_list: _builtins.str
+    """The list in which it has the most games, or the one that the request chose, e.g. `tictactoe/untimed`. Empty: none."""
+    rating: _builtins.float
+    """The live rating in that list; unset without one."""
+    provisional: _builtins.bool
+    """True with fewer than 30 games in that list."""
+    variants_total: _builtins.int
+    """The number of variants of its rated games."""
+    @_builtins.property
+    def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The variants of its rated games, those with the most games first, at most three."""
+
+    def __init__(
+        self,
+        *,
+        games: _builtins.int = ...,
+        rating_list: _builtins.str = ...,
+        rating: _builtins.float | None = ...,
+        provisional: _builtins.bool = ...,
+        variants: _abc.Iterable[_builtins.str] | None = ...,
+        variants_total: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "games", b"games", "provisional", b"provisional", "rating", b"rating", "rating_list", b"rating_list", "variants", b"variants", "variants_total", b"variants_total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
+    _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
+
+Global___BotSummary: _TypeAlias = BotSummary  # noqa: Y015
 
 @_typing.final
 class GetBotRequest(_message.Message):
@@ -275,6 +335,8 @@ class ListBotsRequest(_message.Message):
     SHOW_RETIRED_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     SEARCH_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
+    RATING_LIST_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -287,6 +349,10 @@ class ListBotsRequest(_message.Message):
     """Only bots of this owner; empty: of all owners."""
     search: _builtins.str
     """Only bots whose name contains this text, ignoring case; at most 63 characters."""
+    order: _builtins.str
+    """`name`; `games`: the most rated games first; `rating`: the highest rating first (see BotSummary). Empty: `name`."""
+    rating_list: _builtins.str
+    """Only bots that are rated in this list, e.g. `tictactoe/untimed`; empty: all bots."""
     def __init__(
         self,
         *,
@@ -296,10 +362,12 @@ class ListBotsRequest(_message.Message):
         show_retired: _builtins.bool = ...,
         owner: _builtins.str = ...,
         search: _builtins.str = ...,
+        order: _builtins.str = ...,
+        rating_list: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_retired", b"show_retired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "show_retired", b"show_retired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -335,21 +403,36 @@ class UpdateBotRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     NEW_NAME_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    LINK_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`, yours."""
     new_name: _builtins.str
-    """The new NAME, without `bots/`."""
+    """The new NAME, without `bots/`. Empty, if there is a description or a link: unchanged."""
+    description: _builtins.str
+    """What you say about it: one line of at most 500 characters. Unset: unchanged."""
+    link: _builtins.str
+    """A page of the bot: an `http` or `https` address of at most 200 characters. Empty: none. Unset: unchanged."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         new_name: _builtins.str = ...,
+        description: _builtins.str | None = ...,
+        link: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_link", b"_link", "description", b"description", "link", b"link"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_link", b"_link", "description", b"description", "link", b"link", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
+    _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
+    _WhichOneofReturnType__link: _TypeAlias = _typing.Literal["link"]  # noqa: Y015
+    _WhichOneofArgType__link: _TypeAlias = _typing.Literal["_link", b"_link"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__description) -> _WhichOneofReturnType__description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__link) -> _WhichOneofReturnType__link | None: ...
 
 Global___UpdateBotRequest: _TypeAlias = UpdateBotRequest  # noqa: Y015
 

@@ -86,7 +86,8 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateBot(self, request, context):
-        """Renames a bot. The old name stays reserved for its owner, entries keep their labels, and an open session continues.
+        """Changes a bot's description and link, and renames it. The old name stays reserved for its owner, entries keep their
+        labels, and an open session continues.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

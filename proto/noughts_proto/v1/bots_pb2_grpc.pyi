@@ -38,7 +38,9 @@ class BotServiceStub:
     ListBots: _grpc.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]
     """All bots, by name."""
     UpdateBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]
-    """Renames a bot. The old name stays reserved for its owner, entries keep their labels, and an open session continues."""
+    """Changes a bot's description and link, and renames it. The old name stays reserved for its owner, entries keep their
+    labels, and an open session continues.
+    """
     RetireBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]
     """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
     neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
@@ -62,7 +64,9 @@ class BotServiceAsyncStub(BotServiceStub):
     ListBots: _aio.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]  # type: ignore[assignment]
     """All bots, by name."""
     UpdateBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]  # type: ignore[assignment]
-    """Renames a bot. The old name stays reserved for its owner, entries keep their labels, and an open session continues."""
+    """Changes a bot's description and link, and renames it. The old name stays reserved for its owner, entries keep their
+    labels, and an open session continues.
+    """
     RetireBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]  # type: ignore[assignment]
     """Retires a bot, or restores it. A retired bot keeps its name, games and ratings. It can
     neither log in nor be entered, and its entries in tournaments that have not started are withdrawn.
@@ -101,7 +105,9 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bots_pb2.UpdateBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.UpdateBotResponse, _abc.Awaitable[_bots_pb2.UpdateBotResponse]]:
-        """Renames a bot. The old name stays reserved for its owner, entries keep their labels, and an open session continues."""
+        """Changes a bot's description and link, and renames it. The old name stays reserved for its owner, entries keep their
+        labels, and an open session continues.
+        """
 
     @_abc_1.abstractmethod
     def RetireBot(

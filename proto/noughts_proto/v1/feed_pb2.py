@@ -26,7 +26,7 @@ from noughts_proto.v1 import tournaments_pb2 as noughts__proto_dot_v1_dot_tourna
 from noughts_proto.v1 import types_pb2 as noughts__proto_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnoughts_proto/v1/feed.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"B\n\x0cWatchRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rfrom_sequence\x18\x02 \x01(\x04\x12\r\n\x05\x65poch\x18\x03 \x01(\x06\"\xbc\x01\n\rWatchResponse\x12\r\n\x05\x65poch\x18\x01 \x01(\x06\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12-\n\x08snapshot\x18\x03 \x01(\x0b\x32\x19.noughts.v1.WatchSnapshotH\x00\x12,\n\nincrements\x18\x04 \x01(\x0b\x32\x16.noughts.v1.IncrementsH\x00\x12$\n\x06resync\x18\x05 \x01(\x0b\x32\x12.noughts.v1.ResyncH\x00\x42\x07\n\x05\x65vent\"k\n\rWatchSnapshot\x12\x32\n\x0btournaments\x18\x01 \x03(\x0b\x32\x1d.noughts.v1.WatchedTournament\x12&\n\x05games\x18\x02 \x03(\x0b\x32\x17.noughts.v1.WatchedGame\"\xc3\x01\n\nIncrements\x12\x0c\n\x04gone\x18\x01 \x03(\t\x12&\n\x05games\x18\x02 \x03(\x0b\x32\x17.noughts.v1.WatchedGame\x12%\n\x05plies\x18\x03 \x03(\x0b\x32\x16.noughts.v1.WatchedPly\x12$\n\x04\x65nds\x18\x04 \x03(\x0b\x32\x16.noughts.v1.WatchedEnd\x12\x32\n\x0btournaments\x18\x05 \x03(\x0b\x32\x1d.noughts.v1.WatchedTournament\"\x9b\x01\n\x06Resync\x12)\n\x06reason\x18\x01 \x01(\x0e\x32\x19.noughts.v1.Resync.Reason\"f\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12REASON_FELL_BEHIND\x10\x01\x12\x13\n\x0fREASON_NOT_KEPT\x10\x02\x12\x17\n\x13REASON_PLAYED_AGAIN\x10\x03\"\x99\x05\n\x0bWatchedGame\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05\x66irst\x18\x03 \x01(\t\x12\x0e\n\x06second\x18\x04 \x01(\t\x12%\n\x04time\x18\x05 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12$\n\x05state\x18\x06 \x01(\x0e\x32\x15.noughts.v1.GameState\x12\r\n\x05moves\x18\x07 \x03(\r\x12\x10\n\x08times_us\x18\x08 \x03(\r\x12\x1b\n\x0e\x66irst_clock_us\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x1c\n\x0fsecond_clock_us\x18\n \x01(\x04H\x01\x88\x01\x01\x12\"\n\x06result\x18\x0b \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x0c \x01(\x0e\x32\x17.noughts.v1.Termination\x12\x18\n\x0b\x66irst_score\x18\r \x01(\x01H\x02\x88\x01\x01\x12\x19\n\x0csecond_score\x18\x0e \x01(\x01H\x03\x88\x01\x01\x12\x15\n\rwinning_cells\x18\x0f \x03(\r\x12\x33\n\x06scores\x18\x10 \x03(\x0b\x32#.noughts.v1.WatchedGame.ScoresEntry\x12+\n\nfirst_time\x18\x14 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12,\n\x0bsecond_time\x18\x15 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x1a-\n\x0bScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x11\n\x0f_first_clock_usB\x12\n\x10_second_clock_usB\x0e\n\x0c_first_scoreB\x0f\n\r_second_score\"\xc6\x01\n\nWatchedPly\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0b\n\x03ply\x18\x02 \x01(\r\x12\x0c\n\x04\x63\x65ll\x18\x03 \x01(\r\x12\x0f\n\x07time_us\x18\x04 \x01(\r\x12\x1b\n\x0e\x66irst_clock_us\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x1c\n\x0fsecond_clock_us\x18\x06 \x01(\x04H\x01\x88\x01\x01\x12\x12\n\x05score\x18\x07 \x01(\x01H\x02\x88\x01\x01\x42\x11\n\x0f_first_clock_usB\x12\n\x10_second_clock_usB\x08\n\x06_score\"\x83\x01\n\nWatchedEnd\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\"\n\x06result\x18\x02 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x03 \x01(\x0e\x32\x17.noughts.v1.Termination\x12\x15\n\rwinning_cells\x18\x04 \x03(\r\"\xed\x02\n\x11WatchedTournament\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.noughts.v1.TournamentState\x12\x0f\n\x07variant\x18\x04 \x01(\t\x12\x13\n\x0bgames_total\x18\x05 \x01(\x04\x12\x12\n\ngames_done\x18\x06 \x01(\x04\x12\x15\n\rgames_running\x18\x07 \x01(\x04\x12\r\n\x05plies\x18\x08 \x01(\x04\x12.\n\tstandings\x18\t \x03(\x0b\x32\x1b.noughts.v1.WatchedStanding\x12*\n\x05match\x18\n \x01(\x0b\x32\x1b.noughts.v1.MatchStatistics\x12/\n\ncandidates\x18\x0b \x03(\x0b\x32\x1b.noughts.v1.MatchStatistics\x12\x0e\n\x06reason\x18\x0c \x01(\t\x12\x12\n\nlive_games\x18\r \x03(\x04\"G\n\x0fWatchedStanding\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12&\n\x08standing\x18\x02 \x01(\x0b\x32\x14.noughts.v1.Standing*m\n\tGameState\x12\x1a\n\x16GAME_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12GAME_STATE_WAITING\x10\x01\x12\x16\n\x12GAME_STATE_RUNNING\x10\x02\x12\x14\n\x10GAME_STATE_ENDED\x10\x03\x32M\n\x0b\x46\x65\x65\x64Service\x12>\n\x05Watch\x12\x18.noughts.v1.WatchRequest\x1a\x19.noughts.v1.WatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnoughts_proto/v1/feed.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"R\n\x0cWatchRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rfrom_sequence\x18\x02 \x01(\x04\x12\r\n\x05\x65poch\x18\x03 \x01(\x06\x12\x0e\n\x06\x62oards\x18\x04 \x01(\r\"\xbc\x01\n\rWatchResponse\x12\r\n\x05\x65poch\x18\x01 \x01(\x06\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12-\n\x08snapshot\x18\x03 \x01(\x0b\x32\x19.noughts.v1.WatchSnapshotH\x00\x12,\n\nincrements\x18\x04 \x01(\x0b\x32\x16.noughts.v1.IncrementsH\x00\x12$\n\x06resync\x18\x05 \x01(\x0b\x32\x12.noughts.v1.ResyncH\x00\x42\x07\n\x05\x65vent\"k\n\rWatchSnapshot\x12\x32\n\x0btournaments\x18\x01 \x03(\x0b\x32\x1d.noughts.v1.WatchedTournament\x12&\n\x05games\x18\x02 \x03(\x0b\x32\x17.noughts.v1.WatchedGame\"\xc3\x01\n\nIncrements\x12\x0c\n\x04gone\x18\x01 \x03(\t\x12&\n\x05games\x18\x02 \x03(\x0b\x32\x17.noughts.v1.WatchedGame\x12%\n\x05plies\x18\x03 \x03(\x0b\x32\x16.noughts.v1.WatchedPly\x12$\n\x04\x65nds\x18\x04 \x03(\x0b\x32\x16.noughts.v1.WatchedEnd\x12\x32\n\x0btournaments\x18\x05 \x03(\x0b\x32\x1d.noughts.v1.WatchedTournament\"\x9b\x01\n\x06Resync\x12)\n\x06reason\x18\x01 \x01(\x0e\x32\x19.noughts.v1.Resync.Reason\"f\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12REASON_FELL_BEHIND\x10\x01\x12\x13\n\x0fREASON_NOT_KEPT\x10\x02\x12\x17\n\x13REASON_PLAYED_AGAIN\x10\x03\"\x99\x05\n\x0bWatchedGame\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\r\n\x05\x66irst\x18\x03 \x01(\t\x12\x0e\n\x06second\x18\x04 \x01(\t\x12%\n\x04time\x18\x05 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12$\n\x05state\x18\x06 \x01(\x0e\x32\x15.noughts.v1.GameState\x12\r\n\x05moves\x18\x07 \x03(\r\x12\x10\n\x08times_us\x18\x08 \x03(\r\x12\x1b\n\x0e\x66irst_clock_us\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x1c\n\x0fsecond_clock_us\x18\n \x01(\x04H\x01\x88\x01\x01\x12\"\n\x06result\x18\x0b \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x0c \x01(\x0e\x32\x17.noughts.v1.Termination\x12\x18\n\x0b\x66irst_score\x18\r \x01(\x01H\x02\x88\x01\x01\x12\x19\n\x0csecond_score\x18\x0e \x01(\x01H\x03\x88\x01\x01\x12\x15\n\rwinning_cells\x18\x0f \x03(\r\x12\x33\n\x06scores\x18\x10 \x03(\x0b\x32#.noughts.v1.WatchedGame.ScoresEntry\x12+\n\nfirst_time\x18\x14 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12,\n\x0bsecond_time\x18\x15 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x1a-\n\x0bScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x11\n\x0f_first_clock_usB\x12\n\x10_second_clock_usB\x0e\n\x0c_first_scoreB\x0f\n\r_second_score\"\xc6\x01\n\nWatchedPly\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0b\n\x03ply\x18\x02 \x01(\r\x12\x0c\n\x04\x63\x65ll\x18\x03 \x01(\r\x12\x0f\n\x07time_us\x18\x04 \x01(\r\x12\x1b\n\x0e\x66irst_clock_us\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x1c\n\x0fsecond_clock_us\x18\x06 \x01(\x04H\x01\x88\x01\x01\x12\x12\n\x05score\x18\x07 \x01(\x01H\x02\x88\x01\x01\x42\x11\n\x0f_first_clock_usB\x12\n\x10_second_clock_usB\x08\n\x06_score\"\x83\x01\n\nWatchedEnd\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\"\n\x06result\x18\x02 \x01(\x0e\x32\x12.noughts.v1.Result\x12,\n\x0btermination\x18\x03 \x01(\x0e\x32\x17.noughts.v1.Termination\x12\x15\n\rwinning_cells\x18\x04 \x03(\r\"\xed\x02\n\x11WatchedTournament\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.noughts.v1.TournamentState\x12\x0f\n\x07variant\x18\x04 \x01(\t\x12\x13\n\x0bgames_total\x18\x05 \x01(\x04\x12\x12\n\ngames_done\x18\x06 \x01(\x04\x12\x15\n\rgames_running\x18\x07 \x01(\x04\x12\r\n\x05plies\x18\x08 \x01(\x04\x12.\n\tstandings\x18\t \x03(\x0b\x32\x1b.noughts.v1.WatchedStanding\x12*\n\x05match\x18\n \x01(\x0b\x32\x1b.noughts.v1.MatchStatistics\x12/\n\ncandidates\x18\x0b \x03(\x0b\x32\x1b.noughts.v1.MatchStatistics\x12\x0e\n\x06reason\x18\x0c \x01(\t\x12\x12\n\nlive_games\x18\r \x03(\x04\"G\n\x0fWatchedStanding\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12&\n\x08standing\x18\x02 \x01(\x0b\x32\x14.noughts.v1.Standing*m\n\tGameState\x12\x1a\n\x16GAME_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12GAME_STATE_WAITING\x10\x01\x12\x16\n\x12GAME_STATE_RUNNING\x10\x02\x12\x14\n\x10GAME_STATE_ENDED\x10\x03\x32M\n\x0b\x46\x65\x65\x64Service\x12>\n\x05Watch\x12\x18.noughts.v1.WatchRequest\x1a\x19.noughts.v1.WatchResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,32 +35,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_WATCHEDGAME_SCORESENTRY']._loaded_options = None
   _globals['_WATCHEDGAME_SCORESENTRY']._serialized_options = b'8\001'
-  _globals['_GAMESTATE']._serialized_start=2277
-  _globals['_GAMESTATE']._serialized_end=2386
+  _globals['_GAMESTATE']._serialized_start=2293
+  _globals['_GAMESTATE']._serialized_end=2402
   _globals['_WATCHREQUEST']._serialized_start=109
-  _globals['_WATCHREQUEST']._serialized_end=175
-  _globals['_WATCHRESPONSE']._serialized_start=178
-  _globals['_WATCHRESPONSE']._serialized_end=366
-  _globals['_WATCHSNAPSHOT']._serialized_start=368
-  _globals['_WATCHSNAPSHOT']._serialized_end=475
-  _globals['_INCREMENTS']._serialized_start=478
-  _globals['_INCREMENTS']._serialized_end=673
-  _globals['_RESYNC']._serialized_start=676
-  _globals['_RESYNC']._serialized_end=831
-  _globals['_RESYNC_REASON']._serialized_start=729
-  _globals['_RESYNC_REASON']._serialized_end=831
-  _globals['_WATCHEDGAME']._serialized_start=834
-  _globals['_WATCHEDGAME']._serialized_end=1499
-  _globals['_WATCHEDGAME_SCORESENTRY']._serialized_start=1382
-  _globals['_WATCHEDGAME_SCORESENTRY']._serialized_end=1427
-  _globals['_WATCHEDPLY']._serialized_start=1502
-  _globals['_WATCHEDPLY']._serialized_end=1700
-  _globals['_WATCHEDEND']._serialized_start=1703
-  _globals['_WATCHEDEND']._serialized_end=1834
-  _globals['_WATCHEDTOURNAMENT']._serialized_start=1837
-  _globals['_WATCHEDTOURNAMENT']._serialized_end=2202
-  _globals['_WATCHEDSTANDING']._serialized_start=2204
-  _globals['_WATCHEDSTANDING']._serialized_end=2275
-  _globals['_FEEDSERVICE']._serialized_start=2388
-  _globals['_FEEDSERVICE']._serialized_end=2465
+  _globals['_WATCHREQUEST']._serialized_end=191
+  _globals['_WATCHRESPONSE']._serialized_start=194
+  _globals['_WATCHRESPONSE']._serialized_end=382
+  _globals['_WATCHSNAPSHOT']._serialized_start=384
+  _globals['_WATCHSNAPSHOT']._serialized_end=491
+  _globals['_INCREMENTS']._serialized_start=494
+  _globals['_INCREMENTS']._serialized_end=689
+  _globals['_RESYNC']._serialized_start=692
+  _globals['_RESYNC']._serialized_end=847
+  _globals['_RESYNC_REASON']._serialized_start=745
+  _globals['_RESYNC_REASON']._serialized_end=847
+  _globals['_WATCHEDGAME']._serialized_start=850
+  _globals['_WATCHEDGAME']._serialized_end=1515
+  _globals['_WATCHEDGAME_SCORESENTRY']._serialized_start=1398
+  _globals['_WATCHEDGAME_SCORESENTRY']._serialized_end=1443
+  _globals['_WATCHEDPLY']._serialized_start=1518
+  _globals['_WATCHEDPLY']._serialized_end=1716
+  _globals['_WATCHEDEND']._serialized_start=1719
+  _globals['_WATCHEDEND']._serialized_end=1850
+  _globals['_WATCHEDTOURNAMENT']._serialized_start=1853
+  _globals['_WATCHEDTOURNAMENT']._serialized_end=2218
+  _globals['_WATCHEDSTANDING']._serialized_start=2220
+  _globals['_WATCHEDSTANDING']._serialized_end=2291
+  _globals['_FEEDSERVICE']._serialized_start=2404
+  _globals['_FEEDSERVICE']._serialized_end=2481
 # @@protoc_insertion_point(module_scope)

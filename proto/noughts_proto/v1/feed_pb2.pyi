@@ -51,6 +51,7 @@ class WatchRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     FROM_SEQUENCE_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
+    BOARDS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/N`, `tournaments/ID`, or `featured`: the newest running tournaments, without challenges,
     and a few of their boards.
@@ -60,16 +61,19 @@ class WatchRequest(_message.Message):
     otherwise a resync and a snapshot. Both zero: a snapshot.
     """
     epoch: _builtins.int
+    boards: _builtins.int
+    """The number of boards of a tournament or of `featured`: 4, or 9 for a large screen. 0: 4."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         from_sequence: _builtins.int = ...,
         epoch: _builtins.int = ...,
+        boards: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "from_sequence", b"from_sequence", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["boards", b"boards", "epoch", b"epoch", "from_sequence", b"from_sequence", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

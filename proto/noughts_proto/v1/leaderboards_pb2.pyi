@@ -533,26 +533,55 @@ class GetRatingHistoryRequest(_message.Message):
     BOT_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
     TIME_CLASS_FIELD_NUMBER: _builtins.int
+    DISTRIBUTION_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """`bots/NAME`."""
     variant: _builtins.str
     """Empty means `tictactoe`."""
     time_class: _builtins.str
     """As in GetLeaderboardRequest; empty means `untimed`."""
+    distribution: _builtins.bool
+    """Return also how many bots of the list have which rating."""
     def __init__(
         self,
         *,
         bot: _builtins.str = ...,
         variant: _builtins.str = ...,
         time_class: _builtins.str = ...,
+        distribution: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "distribution", b"distribution", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetRatingHistoryRequest: _TypeAlias = GetRatingHistoryRequest  # noqa: Y015
+
+@_typing.final
+class RatingBin(_message.Message):
+    """The active bots of a list whose ratings are in one interval."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATING_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
+    rating: _builtins.float
+    """The lower end of the interval. It is 50 points wide."""
+    bots: _builtins.int
+    def __init__(
+        self,
+        *,
+        rating: _builtins.float = ...,
+        bots: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "rating", b"rating"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RatingBin: _TypeAlias = RatingBin  # noqa: Y015
 
 @_typing.final
 class GetRatingHistoryResponse(_message.Message):
@@ -562,6 +591,7 @@ class GetRatingHistoryResponse(_message.Message):
     RATING_LIST_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
+    DISTRIBUTION_FIELD_NUMBER: _builtins.int
     rating_list: _builtins.str
     """E.g. `tictactoe/untimed`."""
     rating: _builtins.float
@@ -573,6 +603,10 @@ class GetRatingHistoryResponse(_message.Message):
         games.
         """
 
+    @_builtins.property
+    def distribution(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingBin]:
+        """If requested: the intervals with bots, the lowest ratings first."""
+
     def __init__(
         self,
         *,
@@ -580,10 +614,11 @@ class GetRatingHistoryResponse(_message.Message):
         rating_list: _builtins.str = ...,
         rating: _builtins.float = ...,
         games: _builtins.int = ...,
+        distribution: _abc.Iterable[Global___RatingBin] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "points", b"points", "rating", b"rating", "rating_list", b"rating_list"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["distribution", b"distribution", "games", b"games", "points", b"points", "rating", b"rating", "rating_list", b"rating_list"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -971,6 +1006,78 @@ class TerminationScore(_message.Message):
 Global___TerminationScore: _TypeAlias = TerminationScore  # noqa: Y015
 
 @_typing.final
+class Trophy(_message.Message):
+    """A place from 1 to 3 in a finished tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    tournament: _builtins.str
+    """`tournaments/ID`."""
+    title: _builtins.str
+    variant: _builtins.str
+    place: _builtins.int
+    entries: _builtins.int
+    """The number of entries, at least 3."""
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        tournament: _builtins.str = ...,
+        title: _builtins.str = ...,
+        variant: _builtins.str = ...,
+        place: _builtins.int = ...,
+        entries: _builtins.int = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "entries", b"entries", "place", b"place", "title", b"title", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Trophy: _TypeAlias = Trophy  # noqa: Y015
+
+@_typing.final
+class BestWin(_message.Message):
+    """A win against a highly rated bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    game: _builtins.str
+    """`tournaments/ID/games/N`."""
+    opponent: _builtins.str
+    """`bots/NAME`."""
+    rating: _builtins.float
+    """The opponent's live rating today, and its list."""
+    rating_list: _builtins.str
+    def __init__(
+        self,
+        *,
+        game: _builtins.str = ...,
+        opponent: _builtins.str = ...,
+        rating: _builtins.float = ...,
+        rating_list: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "opponent", b"opponent", "rating", b"rating", "rating_list", b"rating_list"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BestWin: _TypeAlias = BestWin  # noqa: Y015
+
+@_typing.final
 class GetBotStatisticsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1005,6 +1112,8 @@ class GetBotStatisticsResponse(_message.Message):
     PERCENTILE90_US_FIELD_NUMBER: _builtins.int
     PERCENTILE99_US_FIELD_NUMBER: _builtins.int
     LONGEST_US_FIELD_NUMBER: _builtins.int
+    TROPHIES_FIELD_NUMBER: _builtins.int
+    BEST_WINS_FIELD_NUMBER: _builtins.int
     opponents_total: _builtins.int
     """The number of all its opponents."""
     partial: _builtins.bool
@@ -1030,6 +1139,16 @@ class GetBotStatisticsResponse(_message.Message):
     def terminations(self) -> _containers.RepeatedCompositeFieldContainer[Global___TerminationScore]:
         """How these games ended, the most frequent first."""
 
+    @_builtins.property
+    def trophies(self) -> _containers.RepeatedCompositeFieldContainer[Global___Trophy]:
+        """Its places in its 60 newest finished tournaments with three or more entries, the best first. Ladders and matches have none."""
+
+    @_builtins.property
+    def best_wins(self) -> _containers.RepeatedCompositeFieldContainer[Global___BestWin]:
+        """The wins, among the games of `games`, against the opponents with the highest ratings today, at most three. Only opponents with
+        at least 30 rated games in the list count.
+        """
+
     def __init__(
         self,
         *,
@@ -1044,10 +1163,12 @@ class GetBotStatisticsResponse(_message.Message):
         percentile90_us: _builtins.int = ...,
         percentile99_us: _builtins.int = ...,
         longest_us: _builtins.int = ...,
+        trophies: _abc.Iterable[Global___Trophy] | None = ...,
+        best_wins: _abc.Iterable[Global___BestWin] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["total", b"total"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "longest_us", b"longest_us", "median_us", b"median_us", "moves", b"moves", "opponents", b"opponents", "opponents_total", b"opponents_total", "partial", b"partial", "percentile90_us", b"percentile90_us", "percentile99_us", b"percentile99_us", "terminations", b"terminations", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["best_wins", b"best_wins", "games", b"games", "longest_us", b"longest_us", "median_us", b"median_us", "moves", b"moves", "opponents", b"opponents", "opponents_total", b"opponents_total", "partial", b"partial", "percentile90_us", b"percentile90_us", "percentile99_us", b"percentile99_us", "terminations", b"terminations", "total", b"total", "trophies", b"trophies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1168,6 +1289,153 @@ class GetOpeningMovesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetOpeningMovesResponse: _TypeAlias = GetOpeningMovesResponse  # noqa: Y015
+
+@_typing.final
+class GetRecordsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRecordsRequest: _TypeAlias = GetRecordsRequest  # noqa: Y015
+
+@_typing.final
+class WinningStreak(_message.Message):
+    """Consecutive wins of a bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
+    LAST_GAME_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """`bots/NAME`."""
+    wins: _builtins.int
+    """At least 3."""
+    @_builtins.property
+    def last_game(self) -> _games_pb2.Game:
+        """The last of the games."""
+
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        wins: _builtins.int = ...,
+        last_game: _games_pb2.Game | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_game", b"last_game"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "last_game", b"last_game", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WinningStreak: _TypeAlias = WinningStreak  # noqa: Y015
+
+@_typing.final
+class Upset(_message.Message):
+    """A win of the bot with the lower rating."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    WINNER_RATING_FIELD_NUMBER: _builtins.int
+    LOSER_RATING_FIELD_NUMBER: _builtins.int
+    winner_rating: _builtins.float
+    """The live ratings today; both bots have at least 30 rated games in the list."""
+    loser_rating: _builtins.float
+    @_builtins.property
+    def game(self) -> _games_pb2.Game: ...
+    def __init__(
+        self,
+        *,
+        game: _games_pb2.Game | None = ...,
+        winner_rating: _builtins.float = ...,
+        loser_rating: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "loser_rating", b"loser_rating", "winner_rating", b"winner_rating"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Upset: _TypeAlias = Upset  # noqa: Y015
+
+@_typing.final
+class VariantRecords(_message.Message):
+    """The records of one variant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    LONGEST_FIELD_NUMBER: _builtins.int
+    SHORTEST_FIELD_NUMBER: _builtins.int
+    STREAK_FIELD_NUMBER: _builtins.int
+    UPSET_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    games: _builtins.int
+    """The number of games from which they come, without void games."""
+    @_builtins.property
+    def longest(self) -> _games_pb2.Game: ...
+    @_builtins.property
+    def shortest(self) -> _games_pb2.Game:
+        """The shortest game that was won on the board; unset without one."""
+
+    @_builtins.property
+    def streak(self) -> Global___WinningStreak:
+        """The newest of several; unset without one."""
+
+    @_builtins.property
+    def upset(self) -> Global___Upset:
+        """Among the games that were won on the board; unset without one."""
+
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        games: _builtins.int = ...,
+        longest: _games_pb2.Game | None = ...,
+        shortest: _games_pb2.Game | None = ...,
+        streak: Global___WinningStreak | None = ...,
+        upset: Global___Upset | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["longest", b"longest", "shortest", b"shortest", "streak", b"streak", "upset", b"upset"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "longest", b"longest", "shortest", b"shortest", "streak", b"streak", "upset", b"upset", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VariantRecords: _TypeAlias = VariantRecords  # noqa: Y015
+
+@_typing.final
+class GetRecordsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___VariantRecords]:
+        """Of the newest 10,000 games, in at most 200 tournaments: the variants with the most games first, at most six. At most a minute
+        old.
+        """
+
+    def __init__(
+        self,
+        *,
+        records: _abc.Iterable[Global___VariantRecords] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRecordsResponse: _TypeAlias = GetRecordsResponse  # noqa: Y015
 
 @_typing.final
 class SuspiciousResult(_message.Message):

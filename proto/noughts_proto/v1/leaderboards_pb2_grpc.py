@@ -75,6 +75,11 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
                 _registered_method=True)
+        self.GetRecords = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetRecords',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsResponse.FromString,
+                _registered_method=True)
         self.FindSuspiciousResults = channel.unary_unary(
                 '/noughts.v1.LeaderboardService/FindSuspiciousResults',
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsRequest.SerializeToString,
@@ -142,6 +147,13 @@ class LeaderboardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetRecords(self, request, context):
+        """Records of the newest games by variant: the longest and the shortest, the longest winning streak, the biggest upset.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def FindSuspiciousResults(self, request, context):
         """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof.
         """
@@ -191,6 +203,11 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     servicer.GetOpeningMoves,
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.SerializeToString,
+            ),
+            'GetRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRecords,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsResponse.SerializeToString,
             ),
             'FindSuspiciousResults': grpc.unary_unary_rpc_method_handler(
                     servicer.FindSuspiciousResults,
@@ -415,6 +432,33 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetOpeningMoves',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetRecords',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

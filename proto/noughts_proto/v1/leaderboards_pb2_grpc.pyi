@@ -49,6 +49,8 @@ class LeaderboardServiceStub:
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
     GetOpeningMoves: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]
     """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+    GetRecords: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRecordsRequest, _leaderboards_pb2.GetRecordsResponse]
+    """Records of the newest games by variant: the longest and the shortest, the longest winning streak, the biggest upset."""
     FindSuspiciousResults: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.FindSuspiciousResultsRequest, _leaderboards_pb2.FindSuspiciousResultsResponse]
     """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof."""
 
@@ -73,6 +75,8 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
     GetOpeningMoves: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]  # type: ignore[assignment]
     """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+    GetRecords: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRecordsRequest, _leaderboards_pb2.GetRecordsResponse]  # type: ignore[assignment]
+    """Records of the newest games by variant: the longest and the shortest, the longest winning streak, the biggest upset."""
     FindSuspiciousResults: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.FindSuspiciousResultsRequest, _leaderboards_pb2.FindSuspiciousResultsResponse]  # type: ignore[assignment]
     """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof."""
 
@@ -142,6 +146,14 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetOpeningMovesResponse, _abc.Awaitable[_leaderboards_pb2.GetOpeningMovesResponse]]:
         """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+
+    @_abc_1.abstractmethod
+    def GetRecords(
+        self,
+        request: _leaderboards_pb2.GetRecordsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetRecordsResponse, _abc.Awaitable[_leaderboards_pb2.GetRecordsResponse]]:
+        """Records of the newest games by variant: the longest and the shortest, the longest winning streak, the biggest upset."""
 
     @_abc_1.abstractmethod
     def FindSuspiciousResults(

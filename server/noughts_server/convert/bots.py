@@ -3,11 +3,12 @@
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_server.convert.times import timestamp
 from noughts_server.core.resource_names import bot_name
+from noughts_server.store.people.bot_lists import ListedBot
 from noughts_server.store.people.bots import Bot
 from noughts_server.store.people.submissions import Submission
 
 
-def bot_message(bot: Bot, *, online: bool) -> pb.Bot:
+def bot_message(bot: Bot, *, online: bool, summary: pb.BotSummary | None = None) -> pb.Bot:
     return pb.Bot(
         name=bot_name(bot.name),
         owner=bot.owner,
@@ -17,7 +18,23 @@ def bot_message(bot: Bot, *, online: bool) -> pb.Bot:
         retire_time=timestamp(bot.retired_at),
         open_to_organisers=bot.open_to_organisers,
         open_to_tests=bot.open_to_tests,
+        description=bot.description,
+        link=bot.link,
+        summary=summary,
     )
+
+
+def listed_bot_message(listed: ListedBot, *, online: bool) -> pb.Bot:
+    """Return a bot of a list, with a summary of its rated games."""
+    summary = pb.BotSummary(
+        games=listed.games,
+        rating_list=listed.rating_list,
+        rating=listed.rating,
+        provisional=listed.provisional,
+        variants=listed.variants,
+        variants_total=listed.variants_total,
+    )
+    return bot_message(listed.bot, online=online, summary=summary)
 
 
 def bot_version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:

@@ -5,13 +5,16 @@ from collections.abc import Set
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
+from noughts_server.convert.games import game_message
 from noughts_server.convert.times import timestamp
 from noughts_server.core.natural_order import natural_key
 from noughts_server.core.resource_names import bot_name
 from noughts_server.statistics.rating_table import Estimate, RatedPlayer, RatingTable
 from noughts_server.store.games.bot_games import ScoreBySide
-from noughts_server.store.games.bot_statistics import BotStatistics, MoveTimes
-from noughts_server.store.ratings.leaderboards import LeaderboardRow, RatingList, RatingPoint
+from noughts_server.store.games.bot_statistics import BestWin, BotStatistics, MoveTimes
+from noughts_server.store.games.records import VariantRecords
+from noughts_server.store.games.trophies import Trophy
+from noughts_server.store.ratings.leaderboards import LeaderboardRow, RatingBin, RatingList, RatingPoint
 from noughts_server.store.ratings.suspicious import Suspicion
 
 _MOST_OPPONENTS = 100
@@ -69,6 +72,8 @@ def bot_statistics_message(statistics: BotStatistics) -> pb.GetBotStatisticsResp
     terminations = sorted(statistics.terminations.items(), key=lambda item: -item[1].games)
     times = MoveTimes.of(statistics.times_us)
     return pb.GetBotStatisticsResponse(
+        trophies=map(_trophy_message, statistics.trophies),
+        best_wins=map(_best_win_message, statistics.best_wins),
         opponents=[
             pb.OpponentScore(opponent=bot_name(name), score=score_by_side_message(score))
             for name, score in opponents[:_MOST_OPPONENTS]
@@ -88,6 +93,47 @@ def bot_statistics_message(statistics: BotStatistics) -> pb.GetBotStatisticsResp
         percentile90_us=times.percentile90_us,
         percentile99_us=times.percentile99_us,
         longest_us=times.longest_us,
+    )
+
+
+def _trophy_message(trophy: Trophy) -> pb.Trophy:
+    tournament = trophy.tournament
+    return pb.Trophy(
+        tournament=tournament.name,
+        title=tournament.settings.title,
+        variant=tournament.settings.variant,
+        place=trophy.place,
+        entries=trophy.entries,
+        end_time=timestamp(tournament.ended_at),
+    )
+
+
+def _best_win_message(win: BestWin) -> pb.BestWin:
+    return pb.BestWin(
+        game=win.game.name, opponent=bot_name(win.opponent), rating=win.rating, rating_list=win.rating_list
+    )
+
+
+def rating_bin_message(each: RatingBin) -> pb.RatingBin:
+    return pb.RatingBin(rating=each.rating, bots=each.bots)
+
+
+def records_message(records: VariantRecords) -> pb.VariantRecords:
+    """Return the records of one variant."""
+    streak, upset = records.streak, records.upset
+    return pb.VariantRecords(
+        variant=records.variant,
+        games=records.games,
+        longest=game_message(records.longest),
+        shortest=None if records.shortest is None else game_message(records.shortest),
+        streak=None
+        if streak is None
+        else pb.WinningStreak(bot=bot_name(streak.bot), wins=streak.wins, last_game=game_message(streak.last)),
+        upset=None
+        if upset is None
+        else pb.Upset(
+            game=game_message(upset.game), winner_rating=upset.winner_rating, loser_rating=upset.loser_rating
+        ),
     )
 
 

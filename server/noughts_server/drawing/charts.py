@@ -34,6 +34,10 @@ class Frame(NamedTuple):
 
 PAGE = Frame(width=640, height=220, left=48, right=12, top=12, bottom=28)
 """The frame of a chart on a page of the website. The style sheet of the website relies on this size."""
+_LOW = Frame(width=640, height=130, left=12, right=12, top=8, bottom=28)
+"""The frame of a small chart on a page."""
+_FEWEST_IN_DISTRIBUTION = 3
+"""Fewer bots have no distribution."""
 
 
 class Chart:
@@ -78,6 +82,11 @@ class Chart:
     def band(self, lower: Iterable[Point], upper: Iterable[Point]) -> None:
         """Fill the space between two lines."""
         self._path("band", f"{self._line([*upper, *reversed([*lower])])}Z")
+
+    def bar(self, start: float, end: float, height: float, kind: str = "") -> None:
+        """Fill a rectangle from the lower end of the axis up."""
+        left, right = self._x(start), self._x(end)
+        self._path(f"bar {kind}".rstrip(), f"M{left} {self._below}V{self._y(height)}H{right}V{self._below}z")
 
     def line(self, points: Sequence[Point], kind: str = "") -> None:
         self._path(f"line {kind}".rstrip(), self._line(points))
@@ -184,6 +193,28 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
         f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
         f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {errors[-1]:.0f} (95 %).",
     )
+
+
+def rating_bars(bins: Sequence[tuple[float, int]], width: float, own: float) -> DrawnChart | None:
+    """Return the distribution of ratings with the bar of `own` marked; None for fewer than three bots.
+
+    `bins` has the lower ends of intervals of this width, and their numbers of bots.
+    """
+    total = sum(count for _, count in bins)
+    if total < _FEWEST_IN_DISTRIBUTION:
+        return None
+    least, most = bins[0][0] - width, bins[-1][0] + 2 * width
+    tallest = max(count for _, count in bins)
+    below = sum(count for rating, count in bins if rating + width <= own)
+    same = sum(count for rating, count in bins if rating <= own < rating + width)
+    chart = Chart(_LOW, across=(least, most), up=(0, tallest * 1.1))
+    chart.labels(Tick(value, f"{value:.0f}") for value in round_numbers(least, most))
+    for rating, count in bins:
+        chart.bar(rating + width * 0.06, rating + width * 0.94, count, "own" if rating <= own < rating + width else "")
+    # The bots in its own interval count half: their order is in the leaderboard.
+    share = (below + max(0, same - 1) / 2) / max(1, total - 1)
+    words = f"Its rating is higher than that of about {100 * share:.0f} % of the other {total - 1:,} bots."
+    return _drawn(chart, [(rating, float(count)) for rating, count in bins], words)
 
 
 def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> DrawnChart | None:

@@ -5,10 +5,11 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
 import structlog
 
-from noughts_server.core.errors import Draining, Unavailable
+from noughts_server.core.errors import Draining, InvalidArgument, Unavailable
 from noughts_server.core.resource_names import game_id, tournament_id
 from noughts_server.feed.channel import (
     Channel,
@@ -35,6 +36,15 @@ FEATURED = "featured"
 """The name of the channel of the running tournaments, which the website features."""
 
 
+class _ChannelKey(NamedTuple):
+    """What a channel sends."""
+
+    name: str
+    """The watched resource."""
+    boards: int
+    """The limit of games that it shows move by move."""
+
+
 class Feed:
     """The feed admits watchers and drives the channels."""
 
@@ -47,7 +57,7 @@ class Feed:
         self._bus = bus
         self._observer = observer
         self._followers = SlotFollowers(self._observer)
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[_ChannelKey, Channel] = {}
         self._reading_time = ReadingTime()
         self._opening = asyncio.Lock()
         self._channel_opened = asyncio.Event()
@@ -70,17 +80,23 @@ class Feed:
                     self.close()
 
     @asynccontextmanager
-    async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:
+    async def watching(
+        self, name: str, from_sequence: int = 0, epoch: int = 0, *, boards: int = 0
+    ) -> AsyncIterator[Watcher]:
         """Watch `tournaments/ID`, `tournaments/ID/games/N` or `featured` inside the block.
 
-        `from_sequence` and `epoch` are those of the last message that an earlier watcher received. Raises
-        InvalidArgument, NotFound, Draining.
+        `from_sequence` and `epoch` are those of the last message that an earlier watcher received. `boards` is the
+        number of games that are shown move by move: 4 or 9; 0 means 4. Raises InvalidArgument, NotFound, Draining.
         """
+        settings = self.settings
+        if boards not in (0, settings.boards, settings.most_boards):
+            raise InvalidArgument.of("boards", boards, f"{settings.boards} or {settings.most_boards}")
+        key = _ChannelKey(name, boards or settings.boards)
         if self._closing:
             raise Draining()
         self.counts.watchers += 1
         try:
-            channel = await self._channel(name)
+            channel = await self._channel(key)
             watcher = channel.join(from_sequence, epoch)
             try:
                 yield watcher
@@ -96,15 +112,15 @@ class Feed:
         for channel in self._channels.values():
             channel.close(Draining())
 
-    async def _channel(self, name: str) -> Channel:
-        channel = self._channels.get(name)
+    async def _channel(self, key: "_ChannelKey") -> Channel:
+        channel = self._channels.get(key)
         if channel is None:
             async with self._opening:
-                channel = self._channels.get(name) or await self._open(name)
+                channel = self._channels.get(key) or await self._open(key)
         return channel
 
-    async def _open(self, name: str) -> Channel:
-        channel = self._new_channel(name)
+    async def _open(self, key: "_ChannelKey") -> Channel:
+        channel = self._new_channel(key)
         try:
             await channel.load()
         except BaseException:
@@ -113,17 +129,20 @@ class Feed:
         channel.left_at = asyncio.get_running_loop().time()
         if self._closing:
             channel.close(Draining())
-        self._channels[name] = channel
+        self._channels[key] = channel
         self._channel_opened.set()
         return channel
 
-    def _new_channel(self, name: str) -> Channel:
+    def _new_channel(self, key: "_ChannelKey") -> Channel:
+        name = key.name
         context = ChannelContext(self.settings, self.counts, self._reading_time, self.epoch, self._sequence)
         if "/games/" in name:
             slug, ordinal = game_id("name", name)
             return GameChannel(slug, ordinal, self._store, self._followers, context)
         tournament = None if name == FEATURED else tournament_id("name", name)
-        return TournamentsChannel(tournament, self._store, self._followers, self._observer, context)
+        return TournamentsChannel(
+            tournament, self._store, self._followers, self._observer, context, most_boards=key.boards
+        )
 
     # Handlers of events. Their callers play games, commit or answer calls, so errors of the feed must not reach them.
 
@@ -160,13 +179,13 @@ class Feed:
                 await self._channel_opened.wait()
             await asyncio.sleep(self.settings.interval)
             self._reading_time.left = self.settings.reading
-            for name, channel in sorted(self._channels.items(), key=lambda item: item[1].read_at):
-                if self._channels.get(name) is not channel:
+            for key, channel in sorted(self._channels.items(), key=lambda item: item[1].read_at):
+                if self._channels.get(key) is not channel:
                     continue  # this channel failed while the loop waited for another one
                 unwatched_seconds = asyncio.get_running_loop().time() - channel.left_at
                 linger_seconds = 0 if channel.is_over else self.settings.linger
                 if not channel.watchers and unwatched_seconds > linger_seconds:
-                    self._drop(name, channel)
+                    self._drop(key, channel)
                 elif not channel.is_over:
                     with self._isolating(channel):
                         await channel.tick()
@@ -179,11 +198,11 @@ class Feed:
         except Exception:
             logger.exception("feed_failed")
             channel.close(Unavailable("this feed has failed"))
-            for name, open_channel in list(self._channels.items()):
+            for key, open_channel in list(self._channels.items()):
                 if open_channel is channel:
-                    self._drop(name, channel)
+                    self._drop(key, channel)
 
-    def _drop(self, name: str, channel: Channel) -> None:
-        del self._channels[name]
+    def _drop(self, key: "_ChannelKey", channel: Channel) -> None:
+        del self._channels[key]
         channel.release()
         self._sequence = max(self._sequence, channel.sequence + 1)

@@ -97,13 +97,15 @@ class TournamentsChannel(Channel):
         followers: SlotFollowers,
         observer: WatchableGames,
         context: ChannelContext,
+        *,
+        most_boards: int,
     ) -> None:
         super().__init__(context, context.settings.buffered_frames)
         self._slug = slug
         self._store = store
         self._followers = followers
         self._observer = observer
-        self._most_boards = context.settings.boards
+        self._most_boards = most_boards
         self._tournaments: dict[int, _TournamentState] = {}
         self._boards: dict[SlotKey, _Board] = {}
         self._pending = pb.Increments()

@@ -7,7 +7,7 @@ import structlog
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
-from noughts_server.convert.bots import bot_message, bot_version_message
+from noughts_server.convert.bots import bot_message, bot_version_message, listed_bot_message
 from noughts_server.core.errors import WrongState
 from noughts_server.core.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
@@ -18,12 +18,13 @@ from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import read_announcement, read_upload
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.bot_lists import list_bots
 from noughts_server.store.people.bots import (
     Bot,
     BotVersion,
     Version,
+    describe_bot,
     get_bot,
-    list_bots,
     list_versions,
     register_bot,
     rename_bot,
@@ -89,8 +90,10 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 search=request.search,
                 retired=request.show_retired,
                 bot_ids=online if request.online_only else None,
+                order=request.order,
+                rating_list=request.rating_list,
             )
-            bots = build_each(lambda bot: bot_message(bot, online=bot.id in online), page.items)
+            bots = build_each(lambda item: listed_bot_message(item, online=item.bot.id in online), page.items)
             return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
         return await answer_in_turn(self._store, read)
@@ -98,19 +101,26 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
         name = bot_id("name", request.name)
-        new_name = request.new_name
+        description = request.description if request.HasField("description") else None
+        link = request.link if request.HasField("link") else None
+        is_described = description is not None or link is not None
+        renames = bool(request.new_name) or not is_described
+        new_name = request.new_name if renames else name
         caller = caller_with_scope(play_as(name))
         # Without this check, the owner of a token for one bot could give the bot any name of another bot.
         require_scope(caller, play_as(new_name))
-        rename = partial(
-            rename_bot,
-            name=name,
-            new_name=new_name,
-            now_ms=self._store.now_ms(),
-            owner_id=caller.only_owner,
-            limits=self._limiter.limits,
-        )
-        bot = await self._store.write(rename)
+        now = self._store.now_ms()
+        limits = self._limiter.limits
+
+        def update(connection: Connection) -> Bot:
+            owner_id = caller.only_owner
+            if is_described:
+                describe_bot(connection, name, description=description, link=link, owner_id=owner_id)
+            if not renames:
+                return get_bot(connection, name)
+            return rename_bot(connection, name, new_name, now_ms=now, owner_id=owner_id, limits=limits)
+
+        bot = await self._store.write(update)
         return pb.UpdateBotResponse(bot=self._message(bot))
 
     @open_to(Access.PLAY)

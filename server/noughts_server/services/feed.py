@@ -26,7 +26,9 @@ class FeedServicer:
         bill = Bill(self._limiter, visitor)
         with self._limiter.watching(visitor):
             await bill.grant(1)
-            async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
+            async with self._feed.watching(
+                request.name, request.from_sequence, request.epoch, boards=request.boards
+            ) as watcher:
                 # Charge the snapshot or the missed messages with which the stream begins. Later messages cost little,
                 # because they are the same for all watchers.
                 bill.settle_bytes(watcher.buffered_bytes)

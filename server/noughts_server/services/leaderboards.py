@@ -1,5 +1,6 @@
 """LeaderboardService: ratings, histories and records."""
 
+import asyncio
 from functools import partial
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
@@ -8,8 +9,10 @@ from noughts_server.convert.games import game_message
 from noughts_server.convert.leaderboards import (
     bot_statistics_message,
     leaderboard_row_message,
+    rating_bin_message,
     rating_list_message,
     rating_point_message,
+    records_message,
     score_by_side_message,
     score_message,
     suspicion_message,
@@ -26,6 +29,7 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.bot_games import head_to_head
 from noughts_server.store.games.bot_statistics import bot_statistics
 from noughts_server.store.games.explorer import explore
+from noughts_server.store.games.records import newest_records
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -40,6 +44,8 @@ from noughts_server.store.ratings.suspicious import find_suspicions
 
 _MOST_GAMES = (1 << 63) - 1
 """The largest integer of the database. No bot has that many games."""
+_RECORDS_SECONDS = 60.0
+"""The time for which all callers get the same records, because they are computed from thousands of games."""
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
@@ -52,6 +58,10 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         self._limiter = limiter
         self._rater = BatchRater()
         self._views = LeaderboardViews(store)
+        self._records: pb.GetRecordsResponse | None = None
+        self._records_expire_at = 0.0
+        """By the event loop's clock."""
+        self._reading_records = asyncio.Lock()
 
     @open_to(Access.ANYONE)
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
@@ -109,12 +119,19 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         bot = bot_id("bot", request.bot)
 
         def read(connection: Connection) -> pb.GetRatingHistoryResponse:
-            history = rating_history(connection, bot=bot, variant=request.variant, time_class=request.time_class)
+            history = rating_history(
+                connection,
+                bot=bot,
+                variant=request.variant,
+                time_class=request.time_class,
+                distribution=request.distribution,
+            )
             return pb.GetRatingHistoryResponse(
                 points=build_each(rating_point_message, history.points),
                 rating_list=history.rating_list,
                 rating=history.rating,
                 games=history.games,
+                distribution=map(rating_bin_message, history.distribution),
             )
 
         return await answer_in_turn(self._store, read)
@@ -186,6 +203,19 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             )
 
         return await answer_in_turn(self._store, read)
+
+    @open_to(Access.ANYONE)
+    async def GetRecords(self, request: pb.GetRecordsRequest, context: Context) -> pb.GetRecordsResponse:
+        async with self._reading_records:
+            now = asyncio.get_running_loop().time()
+            if self._records is None or now >= self._records_expire_at:
+
+                def read(connection: Connection) -> pb.GetRecordsResponse:
+                    return pb.GetRecordsResponse(records=build_each(records_message, newest_records(connection)))
+
+                self._records = await answer_in_turn(self._store, read)
+                self._records_expire_at = now + _RECORDS_SECONDS
+            return self._records
 
     @open_to(Access.ADMIN, reads=True)
     async def FindSuspiciousResults(

@@ -12,7 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, ApiRoute
 from noughts_server.web.documents import Document, csv_text, document
-from noughts_server.web.event_streams import Hub, Watcher
+from noughts_server.web.event_streams import Hub, Watcher, with_boards
+from noughts_server.web.forms import whole_number
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.rendering import Rendering
@@ -21,6 +22,8 @@ from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import TRANSPORT, address_of
 
+_MOST_BOARDS = 9
+"""The limit of the server, which accepts 4 and 9."""
 JSON, CSV = "application/json", "text/csv"
 _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
 
@@ -69,9 +72,13 @@ class _Live:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if request.query_params:
-            raise Failure(400, "parameters: a stream takes none")
         name = self._name.format_map(request.path_params)
+        known = set() if "/games/" in name else {"boards"}
+        for parameter in request.query_params.keys() - known:
+            hint = f"Known: {', '.join(known) or 'none'}."
+            raise Failure(400, f"parameter {parameter!r}: unknown", hint)
+        if boards := request.query_params.get("boards"):
+            name = with_boards(name, whole_number("boards", boards, 0, _MOST_BOARDS))
         last_event = request.headers.get("last-event-id", "")
         transport = scope.get("extensions", {}).get(TRANSPORT, {}).get("transport")
         async with self._hub.watching(name, address_of(scope), last_event, transport) as watcher:

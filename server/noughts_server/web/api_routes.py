@@ -257,6 +257,14 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         rows="ratings",
     ),
     PUZZLES,
+    ApiRoute(
+        "/records",
+        lambda server: server.leaderboards.GetRecords,
+        leaderboards_pb2.GetRecordsRequest,
+        leaderboards_pb2.GetRecordsResponse,
+        summary="Records of the newest games by variant: longest, shortest, winning streak, upset.",
+        rows="records",
+    ),
     REGISTRATION,
     ApiRoute(
         "/leaderboards/{variant}/{time_class}/openings",

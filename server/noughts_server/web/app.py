@@ -34,6 +34,7 @@ from noughts_server.web.pages.routes import page_routes
 from noughts_server.web.pages.website import Website
 from noughts_server.web.play_tables import PlayTables
 from noughts_server.web.signin import to_sign_in, visitor_of
+from noughts_server.web.theme import with_theme_switch
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
 
@@ -121,6 +122,9 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
         "board.js": board_script().encode(),
         "heat_map.css": heat_map_css().encode(),
     }
+    for name in ("board.css", "heat_map.css", "site.css"):
+        kind_of_file = contents[name].decode()
+        contents[name] = with_theme_switch(kind_of_file).encode()
     contents = dict(sorted(contents.items()))
     digest = blake2b(digest_size=6)
     for name, body in contents.items():

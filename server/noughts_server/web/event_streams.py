@@ -26,6 +26,8 @@ from noughts_server.web.visitors import add
 
 _FEATURED = "featured"
 """The resource of the start page, which is always followed."""
+_BOARDS = "?boards="
+"""Separates the number of boards in the name of a stream. Names of resources have no question mark."""
 _HEARTBEAT = b": still here\n\n"
 
 
@@ -289,7 +291,7 @@ class Stream:
 
     async def run(self) -> None:
         """Follow the resource until it is over or the server refuses the call."""
-        request = pb.WatchRequest(name=self._name)
+        request = _watch_request(self._name)
         wait = self._settings.first_wait
         while True:
             try:
@@ -459,6 +461,17 @@ class Watcher:
                 self.direct = self._transport
                 self._wakeup.clear()
                 await self._wakeup.wait()
+
+
+def with_boards(name: str, boards: int) -> str:
+    """Return the name of a stream of a resource that shows this number of games move by move."""
+    return f"{name}{_BOARDS}{boards}"
+
+
+def _watch_request(name: str) -> pb.WatchRequest:
+    """Return the request for the stream with this name."""
+    resource, _, boards = name.partition(_BOARDS)
+    return pb.WatchRequest(name=resource, boards=int(boards or 0))
 
 
 def _failure_document(failure: Failure) -> Document:

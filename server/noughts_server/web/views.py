@@ -11,6 +11,7 @@ from noughts_server.core.board_geometry import geometry
 from noughts_server.core.version import software_version
 from noughts_server.drawing.board_svg import board_svg, piece_svg, places, side_names
 from noughts_server.drawing.charts import llr_line
+from noughts_server.drawing.qr import qr_code
 from noughts_server.drawing.thumbnails import thumbnail, thumbnail_back
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
@@ -67,6 +68,7 @@ class Views:
             can_draw_png,
             join_window,
             llr_line,
+            qr_code,
             shown_accuracy,
             expected_games,
             whole_number_of_games,

@@ -7,16 +7,8 @@ import pytest
 from noughts_server.core.errors import InvalidArgument, LimitReached, NotFound, PermissionDenied
 from noughts_server.core.limits import Limits
 from noughts_server.store.engine.pages import Page
-from noughts_server.store.people.bots import (
-    Bot,
-    BotVersion,
-    get_bot,
-    get_version,
-    list_bots,
-    log_in,
-    log_in_again,
-    rename_bot,
-)
+from noughts_server.store.people.bot_lists import ListedBot, list_bots
+from noughts_server.store.people.bots import Bot, BotVersion, get_bot, get_version, log_in, log_in_again, rename_bot
 from noughts_server.store.people.submissions import Upload, ready_submissions, store_submission
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import NOW, Arena
@@ -98,13 +90,13 @@ async def test_bots_are_listed_by_name_page_by_page(arena: Arena) -> None:
         await log_in_as(arena, name)
         await log_in_as(arena, name, "2")
 
-    async def page(token: str) -> Page[Bot]:
+    async def page(token: str) -> Page[ListedBot]:
         return await arena.store.read(partial(list_bots, size=2, page_token=token))
 
     names, token = [], ""
     while True:
         bots_page = await page(token)
-        names.append([bot.name for bot in bots_page.items])
+        names.append([each.bot.name for each in bots_page.items])
         if not (token := bots_page.next_page_token):
             break
     assert names == [["Bob", "ada"], ["cleo", "dora"], ["emil"]]
@@ -113,14 +105,14 @@ async def test_bots_are_listed_by_name_page_by_page(arena: Arena) -> None:
 async def test_a_page_of_bots_is_in_natural_order(arena: Arena) -> None:
     for name in ("b10", "b1", "b2"):
         await log_in_as(arena, name)
-    assert [bot.name for bot in (await arena.store.read(list_bots)).items] == ["b1", "b2", "b10"]
+    assert [each.bot.name for each in (await arena.store.read(list_bots)).items] == ["b1", "b2", "b10"]
 
 
 async def test_only_some_bots_can_be_listed(arena: Arena) -> None:
     ids = {name: (await log_in_as(arena, name)).bot_id for name in ("ada", "bob", "cleo")}
     online = [ids["cleo"], ids["ada"]]
     page = await arena.store.read(partial(list_bots, bot_ids=online))
-    assert [bot.name for bot in page.items] == ["ada", "cleo"]
+    assert [each.bot.name for each in page.items] == ["ada", "cleo"]
     assert (await arena.store.read(partial(list_bots, bot_ids=[]))).items == []
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.core.errors import InvalidArgument, NotFound
-from noughts_server.store.people.bots import list_bots, retire_bot
+from noughts_server.store.people.bot_lists import list_bots
+from noughts_server.store.people.bots import retire_bot
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -153,7 +154,7 @@ async def test_bots_are_found_by_a_part_of_their_name(arena: Arena) -> None:
         page = await arena.store.read(partial(leaderboard, filters=Filters(search=text)))
         assert {row.bot for row in page.items} == names
         assert page.items == [row for row in whole if row.bot in names]
-        assert {bot.name for bot in (await arena.store.read(partial(list_bots, search=text))).items} == names
+        assert {each.bot.name for each in (await arena.store.read(partial(list_bots, search=text))).items} == names
     with pytest.raises(InvalidArgument, match="search"):
         await arena.store.read(partial(leaderboard, filters=Filters(search="x" * 64)))
 

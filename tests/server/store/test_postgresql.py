@@ -17,7 +17,8 @@ from noughts_server.store.engine.copying import copy_database
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import upgrade
 from noughts_server.store.engine.schema import metadata
-from noughts_server.store.people.bots import list_bots, log_in
+from noughts_server.store.people.bot_lists import list_bots
+from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner, list_tokens
 from tests.support.arena import Arena, open_arena
 from tests.support.databases import (
@@ -212,7 +213,7 @@ async def test_copied_database_equals_the_original_and_can_be_used(tmp_path: Pat
                     assert new.snapshot() == before
                     # A new row gets the next id after the copied ones.
                     await new.store.write(partial(log_in, owner_id=1, name="dora", now_ms=0))
-                    names = [bot.name for bot in (await new.store.read(list_bots)).items]
+                    names = [each.bot.name for each in (await new.store.read(list_bots)).items]
                     assert names == ["ada", "bob", "cleo", "dora"]
                     assert await new.store.read(list_tokens) == []
                     with pytest.raises(DatabaseUnusable, match="already contains"):

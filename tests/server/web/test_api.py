@@ -143,7 +143,7 @@ def test_content_that_the_browser_has_cached_is_not_sent_again(site: Site, cup: 
         ("/bots/" + quote("a/b", safe=""), 404, ""),
         ("/tournaments/none/games/1/events", 404, "tournaments/none"),
         ("/tournaments/none/games/" + "9" * 5_000, 404, "There is no such page."),
-        ("/featured/events?all=1", 400, "a stream takes none"),
+        ("/featured/events?all=1", 400, "parameter 'all': unknown"),
     ],
 )
 def test_errors_have_a_status_and_a_message(site: Site, path: str, status: int, words: str) -> None:

@@ -144,6 +144,9 @@ bots = Table(
     Column("open_to_organisers", Boolean, nullable=False, server_default=false()),
     # Whether other owners can test their bots against it.
     Column("open_to_tests", Boolean, nullable=False, server_default=false()),
+    # What its owner says about it, and a page of it; empty: nothing.
+    Column("description", String(500), nullable=False, server_default=""),
+    Column("link", String(200), nullable=False, server_default=""),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
 )

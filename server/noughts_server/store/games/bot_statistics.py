@@ -9,14 +9,19 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 
 from noughts_referee.rules import Result, Termination
+from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.competition.score import Score
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.schema import bot_scores, bots
+from noughts_server.store.engine.schema import bot_scores, bots, rating_lists, ratings
 from noughts_server.store.games.bot_games import ScoreBySide, newest_bot_games
 from noughts_server.store.games.games import StoredGame
+from noughts_server.store.games.trophies import Trophy, trophies_of
 from noughts_server.store.people.bots import get_bot
 
+_WON = (Result.FIRST_WINS, Result.SECOND_WINS)
+"""The result of a game that the first or the second side won."""
+_MOST_BEST_WINS = 3
 NEWEST_GAMES, NEWEST_TOURNAMENTS = 1_000, 50
 """Terminations and times come from at most this many of the newest games, in the newest tournaments."""
 
@@ -47,6 +52,17 @@ class MoveTimes(NamedTuple):
         )
 
 
+class BestWin(NamedTuple):
+    """A win against a highly rated bot."""
+
+    game: StoredGame
+    opponent: str
+    """Without the `bots/`."""
+    rating: float
+    """The opponent's rating today."""
+    rating_list: str
+
+
 @dataclass(slots=True)
 class BotStatistics:
     opponents: dict[str, ScoreBySide]
@@ -57,6 +73,9 @@ class BotStatistics:
     terminations: defaultdict[Termination, Score] = field(default_factory=lambda: defaultdict(Score))
     times_us: list[int] = field(default_factory=list)
     """Times of the moves that the bot chose itself."""
+    best_wins: list[BestWin] = field(default_factory=list)
+    """The wins against the opponents with the highest ratings, the best first."""
+    trophies: list[Trophy] = field(default_factory=list)
 
 
 def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
@@ -80,12 +99,41 @@ def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
                     sides.add(score, moved_first=own is bot_scores.c.first_bot)
     statistics = BotStatistics(_by_name(connection, opponents), total)
     prefix = f"{bot_name(bot)}/versions/"
+    won: dict[tuple[str, str], StoredGame] = {}
     for game in newest_bot_games(connection, bot, most=NEWEST_GAMES, most_tournaments=NEWEST_TOURNAMENTS):
         statistics.games += 1
-        for side, name in enumerate((game.first_bot, game.second_bot)):
+        names = (game.first_bot, game.second_bot)
+        for side, name in enumerate(names):
             if name.startswith(prefix):
                 _add(statistics, game, side)
+                opponent = names[1 - side]
+                if game.result == _WON[side] and not opponent.startswith(prefix):
+                    won.setdefault((opponent.split("/")[1], _list_of(game)), game)
+    statistics.best_wins = _best_wins(connection, won)
+    statistics.trophies = trophies_of(connection, bot_id)
     return statistics
+
+
+def _list_of(game: StoredGame) -> str:
+    """Return the rating list of the game, unless its bots have times of their own."""
+    return f"{game.variant}/{game.first_time.time_class}"
+
+
+def _best_wins(connection: Connection, won: Mapping[tuple[str, str], StoredGame]) -> list[BestWin]:
+    """Return the wins against the bots with the highest ratings, of each bot the best; `won` is by bot and list."""
+    best: dict[str, BestWin] = {}
+    lists = {rating_list for _, rating_list in won}
+    for rating_list in lists:
+        variant, _, time_class = rating_list.rpartition("/")
+        of_list = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+        rated = select(bots.c.name, ratings.c.rating).select_from(ratings).join(bots).join(rating_lists)
+        names = sorted({name for name, of_game in won if of_game == rating_list})
+        for batch in in_batches(names):
+            conditions = (*of_list, ratings.c.games >= PROVISIONAL_GAMES, bots.c.name.in_(batch))
+            for name, rating in connection.execute(rated.where(*conditions)):
+                if name not in best or rating > best[name].rating:
+                    best[name] = BestWin(won[name, rating_list], name, rating, rating_list)
+    return sorted(best.values(), key=lambda win: -win.rating)[:_MOST_BEST_WINS]
 
 
 def _add(statistics: BotStatistics, game: StoredGame, side: int) -> None:

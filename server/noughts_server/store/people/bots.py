@@ -1,18 +1,16 @@
 """Bots and their versions."""
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
-from noughts_server.core.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
+from noughts_server.core.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied, WrongState
 from noughts_server.core.limits import Limits
-from noughts_server.core.natural_order import natural_key
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import upsert
-from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import (
     TournamentState,
     bot_names,
@@ -25,7 +23,7 @@ from noughts_server.store.engine.schema import (
 )
 from noughts_server.store.people.confusable_names import imitated_reference, skeleton
 from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER
-from noughts_server.store.validation import check_name
+from noughts_server.store.validation import check_name, check_text
 
 FIRST_VERSION = "1"
 """The default version of a bot."""
@@ -34,6 +32,8 @@ FIRST_VERSION = "1"
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _DAY_MS = 24 * 3600 * 1000
+_LONGEST_DESCRIPTION, _LONGEST_LINK = 500, 200
+"""In characters, as the columns of the table."""
 _CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
 """Names that the programs of Noughts choose for an owner."""
 _UNKNOWN_BOT = (
@@ -59,6 +59,10 @@ class Bot:
     """Whether organisers can enter it in their tournaments."""
     open_to_tests: bool
     """Whether others can test their bots against it."""
+    description: str = ""
+    """What its owner says about it; empty: nothing."""
+    link: str = ""
+    """The address of a page of the bot; empty: none."""
 
 
 class BotVersion(NamedTuple):
@@ -134,7 +138,7 @@ def register_bot(
     `open_to_organisers` says whether organisers can enter it in their tournaments, and `open_to_tests` whether others
     can test their bots against it (None: unchanged). Raises the errors of `log_in`.
     """
-    bot = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
+    bot = connection.execute(select_bots().where(bots.c.name == name)).one_or_none()
     if bot is None or version:
         log_in(connection, owner_id=owner_id, name=name, version=version, now_ms=now_ms, limits=limits)
     else:
@@ -199,10 +203,10 @@ def log_in_again(connection: Connection, *, owner_id: int, name: str, version: s
 
 def get_bot(connection: Connection, name: str) -> Bot:
     """Return the bot `name`. Raises NotFound."""
-    row = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
+    row = connection.execute(select_bots().where(bots.c.name == name)).one_or_none()
     if row is None:
         raise NotFound(bot_name(name), hint=_UNKNOWN_BOT, agent_hint=_UNKNOWN_BOT_FOR_AGENTS)
-    return _bot(row)
+    return read_bot(row)
 
 
 def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
@@ -290,40 +294,49 @@ def retire_bot(
     return get_bot(connection, name)
 
 
+def describe_bot(
+    connection: Connection,
+    name: str,
+    *,
+    description: str | None = None,
+    link: str | None = None,
+    owner_id: int | None = None,
+) -> Bot:
+    """Change what a bot's page says about it (None: unchanged). With `owner_id`, the bot must belong to this owner.
+
+    Raises NotFound, PermissionDenied, InvalidArgument.
+    """
+    bot = _owned(connection, name, owner_id)
+    this = update(bots).where(bots.c.id == bot.id)
+    if description is not None:
+        text = check_text("description", description.strip(), _LONGEST_DESCRIPTION)
+        connection.execute(this.values(description=text))
+    if link is not None:
+        connection.execute(this.values(link=_checked_link(link.strip())))
+    return get_bot(connection, name)
+
+
+def _checked_link(link: str) -> str:
+    """Return the address of a page, which can be empty. Raises InvalidArgument."""
+    check_text("link", link, _LONGEST_LINK)
+    if not link:
+        return ""
+    expected = "an address such as https://example.org/mybot"
+    try:
+        parts = urlsplit(link)
+        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+    except ValueError:
+        is_page = False
+    if not is_page or re.search(r"[\s\"<>\\]", link):
+        raise InvalidArgument.of("link", repr(link), expected)
+    return link
+
+
 def _owned(connection: Connection, name: str, owner_id: int | None) -> Bot:
     bot = get_bot(connection, name)
     if owner_id not in (None, bot.owner_id):
         raise PermissionDenied(bot_name(name))
     return bot
-
-
-def list_bots(
-    connection: Connection,
-    *,
-    size: int = 0,
-    page_token: str = "",
-    bot_ids: Collection[int] | None = None,
-    retired: bool = False,
-    owner: str = "",
-    search: str = "",
-) -> Page[Bot]:
-    """Return a page of bots by name, in natural order within the page (b2 before b10).
-
-    `search` is a part of the name. With `retired`, the page includes retired bots. Raises InvalidArgument (size, page
-    token).
-    """
-    statement = _select_bots()
-    if bot_ids is not None:
-        statement = statement.where(bots.c.id.in_(bot_ids))
-    if owner:
-        statement = statement.where(owners.c.name == owner)
-    if search:
-        statement = statement.where(contains(search, bots.c.name))
-    if not retired:
-        statement = statement.where(bots.c.retired_at.is_(None))
-    order = (bots.c.name,)
-    page = read_page(connection, statement, _bot, "bots", order, size=size, page_token=page_token)
-    return replace(page, items=sorted(page.items, key=lambda bot: natural_key(bot.name)))
 
 
 def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[Version]:
@@ -343,7 +356,8 @@ def _count(connection: Connection, rows: Select[Any]) -> int:
     return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
-def _bot(row: Row[Any]) -> Bot:
+def read_bot(row: Row[Any]) -> Bot:
+    """Return the bot in a row of `select_bots`."""
     return Bot(
         id=row.id,
         name=row.name,
@@ -354,13 +368,17 @@ def _bot(row: Row[Any]) -> Bot:
         retired_at=row.retired_at,
         open_to_organisers=row.open_to_organisers,
         open_to_tests=row.open_to_tests,
+        description=row.description,
+        link=row.link,
     )
 
 
-def _select_bots() -> Select[Any]:
+def select_bots() -> Select[Any]:
+    """Select bots with their owners and newest versions, for `read_bot`."""
     columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name.label("owner"), bot_versions.c.version)
     consents = bots.c.open_to_organisers, bots.c.open_to_tests
-    statement = select(*columns, bots.c.created_at, bots.c.retired_at, *consents).join(
+    texts = bots.c.description, bots.c.link
+    statement = select(*columns, bots.c.created_at, bots.c.retired_at, *consents, *texts).join(
         owners, owners.c.id == bots.c.owner_id
     )
     return statement.join(bot_versions, bot_versions.c.id == _NEWEST)

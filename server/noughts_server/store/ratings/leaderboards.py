@@ -114,6 +114,18 @@ class RatingPoint(NamedTuple):
     """Milliseconds since 1970 in UTC."""
 
 
+class RatingBin(NamedTuple):
+    """The number of active bots whose ratings are in one interval."""
+
+    rating: float
+    """The lower end of the interval, which is `BIN_WIDTH` points wide."""
+    bots: int
+
+
+BIN_WIDTH = 50
+"""In rating points."""
+
+
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
     rating_list: str
@@ -121,6 +133,8 @@ class RatingHistory:
     """Oldest first; empty before the first rated game."""
     rating: float
     games: int
+    distribution: list[RatingBin] = field(default_factory=list)
+    """If requested: the intervals with bots, the lowest ratings first."""
 
 
 def leaderboard(
@@ -240,8 +254,13 @@ def list_bot_ratings(
     return read_page(connection, statement, read, f"bots/{bot}/ratings", _LIST, size=size, page_token=page_token)
 
 
-def rating_history(connection: Connection, bot: str, *, variant: str = "", time_class: str = "") -> RatingHistory:
-    """Return the history of a bot's rating in one list. Raises NotFound, InvalidArgument."""
+def rating_history(
+    connection: Connection, bot: str, *, variant: str = "", time_class: str = "", distribution: bool = False
+) -> RatingHistory:
+    """Return the history of a bot's rating in one list, with the distribution of all ratings if requested.
+
+    Raises NotFound, InvalidArgument.
+    """
     name = list_name(variant, time_class)
     bot_id = get_bot(connection, bot).id
     list_id = _key_of(connection, name)
@@ -254,7 +273,18 @@ def rating_history(connection: Connection, bot: str, *, variant: str = "", time_
         points=[RatingPoint(games=row.games, rating=row.rating, at=row.at) for row in rows],
         rating=START if current is None else current.rating,
         games=0 if current is None else current.games,
+        distribution=_distribution(connection, list_id) if distribution and list_id is not None else [],
     )
+
+
+def _distribution(connection: Connection, list_id: int) -> list[RatingBin]:
+    """Return how many active bots of a list have which rating."""
+    # SQLite can lack the function `floor`.
+    number = func.round(ratings.c.rating / BIN_WIDTH - 0.5)
+    active = ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0))
+    statement = select(number.label("number"), func.count().label("bots")).where(ratings.c.list_id == list_id, active)
+    rows = connection.execute(statement.group_by(number).order_by(number))
+    return [RatingBin(rating=BIN_WIDTH * float(row.number), bots=row.bots) for row in rows]
 
 
 def _key_of(connection: Connection, name: str) -> int | None:

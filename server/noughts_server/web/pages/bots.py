@@ -1,23 +1,31 @@
 """The list of bots, the page of a bot, and the games of two bots against each other."""
 
 import asyncio
+from collections.abc import Mapping
 from itertools import zip_longest
+from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
 from noughts_server.core.resource_names import bot_name, tournament_name
-from noughts_server.drawing.charts import DrawnChart, rating_line
+from noughts_server.drawing.charts import DrawnChart, rating_bars, rating_line
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
+from noughts_server.web.forms import in_form
 from noughts_server.web.pages.challenges import possible_challengers
 from noughts_server.web.pages.listing import PAGE_SIZE, list_page, next_page, renamed_filters
-from noughts_server.web.pages.website import Website
+from noughts_server.web.pages.website import Person, Website
+from noughts_server.web.signin import read_form
+from noughts_server.web.upstream import Failure
 
-_FILTERS = ("owner", "search", "online_only")
+_FILTERS = ("owner", "search", "online_only", "rating_list")
+_DESCRIPTION_FORM = ("description", "link")
 _RECENT = 20
 """Games on the page of a bot."""
+BIN_WIDTH = 50
+"""The width of the intervals in which the server counts ratings, in points."""
 _MOST_CURVES = 10
 """Lists whose curve of ratings the page shows."""
 
@@ -25,12 +33,35 @@ _MOST_CURVES = 10
 async def bots_page(website: Website, request: Request) -> Response:
     if redirect := renamed_filters(request):
         return redirect
-    page = await list_page(website, request, api_routes.BOTS, *_FILTERS)
-    filters = {name: request.query_params.get(name, "").strip() for name in _FILTERS}
-    return await website.views.page(request, "bots/bots.html.jinja", **page, filters=filters)
+    query = request.query_params
+    filters = {name: query.get(name, "").strip() for name in _FILTERS}
+    order = query.get("order", "") or ("rating" if filters["rating_list"] else "games")
+    list_all = leaderboards_pb2.ListRatingListsRequest(page_size=1000)
+    page, lists = await asyncio.gather(
+        list_page(website, request, api_routes.BOTS, *_FILTERS, defaults={"order": order}),
+        website.upstream.ask(website.upstream.leaderboards.ListRatingLists, list_all),
+    )
+    return await website.views.page(
+        request,
+        "bots/bots.html.jinja",
+        **page,
+        filters=filters,
+        chosen_filters={name: text for name, text in filters.items() if text},
+        chosen_order=order,
+        lists=lists["rating_lists"],
+    )
 
 
-async def bot_page(website: Website, request: Request) -> Response:
+async def records_page(website: Website, request: Request) -> Response:
+    upstream = website.upstream
+    records = await upstream.ask(upstream.leaderboards.GetRecords, leaderboards_pb2.GetRecordsRequest())
+    return await website.views.page(request, "bots/records.html.jinja", records=records["records"])
+
+
+async def bot_page(
+    website: Website, request: Request, failure: Failure | None = None, texts: Mapping[str, str] | None = None
+) -> Response:
+    """Return the page, with the failure of the form that describes the bot, and the texts that were sent."""
     upstream, name = website.upstream, bot_name(request.path_params["bot"])
     response, ratings, games, statistics = await asyncio.gather(
         upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
@@ -39,33 +70,75 @@ async def bot_page(website: Website, request: Request) -> Response:
         upstream.ask(upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)),
     )
     bot, versions = response["bot"], response["versions"]
+    lists = ratings["ratings"]
+    most_played = max(lists, key=lambda rating: int(rating["row"]["games"]), default={"rating_list": ""})
+    chosen = request.query_params.get("list", "") or most_played["rating_list"]
     curves = await asyncio.gather(
-        *(_rating_curve(website, name, rating, versions) for rating in ratings["ratings"][:_MOST_CURVES])
+        *(
+            _rating_curves(website, name, rating, versions, chosen=rating["rating_list"] == chosen)
+            for rating in lists[:_MOST_CURVES]
+        )
     )
+    person = await website.person(request)
     return await website.views.page(
         request,
         "bots/bot.html.jinja",
+        failure,
         bot=bot,
+        chosen=chosen,
+        running_game=response["running_game"],
+        texts=texts or {name: bot[name] for name in _DESCRIPTION_FORM},
+        edits=person is not None and (person.owner == bot["owner"] or person.is_admin),
         statistics=statistics,
         games=games["games"],
         rivals=await possible_challengers(website, request, bot),
-        ratings=list(zip_longest(ratings["ratings"], curves)),
+        ratings=list(zip_longest(lists, curves, fillvalue=_Curves())),
         submission=versions[0]["submission"] if versions else None,
     )
 
 
-async def _rating_curve(website: Website, bot: str, rating: Document, versions: list[Document]) -> DrawnChart | None:
-    """Return the rating in one list against the number of games, with marks at the starts of versions."""
+async def describe_bot(website: Website, request: Request, person: Person) -> Response:
+    """Change what the page of the bot says about it."""
+    form = await read_form(request)
+    name = bot_name(request.path_params["bot"])
+    texts = {field: form.get(field, "") for field in _DESCRIPTION_FORM}
+    update = bots_pb2.UpdateBotRequest(name=name, description=texts["description"], link=texts["link"])
+    try:
+        await website.upstream.ask(website.upstream.bots.UpdateBot, update, person.token)
+    except Failure as failure:
+        if failure.status != 400:
+            raise
+        return await bot_page(website, request, in_form(failure, _DESCRIPTION_FORM), texts)
+    return RedirectResponse(f"/{name}", 303)
+
+
+class _Curves(NamedTuple):
+    """The charts of a rating."""
+
+    line: DrawnChart | None = None
+    """The rating against the number of games."""
+    distribution: DrawnChart | None = None
+    """The ratings of all bots in the list; None unless the page shows them."""
+
+
+async def _rating_curves(
+    website: Website, bot: str, rating: Document, versions: list[Document], *, chosen: bool
+) -> _Curves:
+    """Return the charts of the rating in one list, with marks at the starts of versions."""
     variant, _, time_class = rating["rating_list"].rpartition("/")
-    get_history = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
-    points = (await website.upstream.ask(website.upstream.leaderboards.GetRatingHistory, get_history))["points"]
+    get_history = leaderboards_pb2.GetRatingHistoryRequest(
+        bot=bot, variant=variant, time_class=time_class, distribution=chosen
+    )
+    history = await website.upstream.ask(website.upstream.leaderboards.GetRatingHistory, get_history)
+    points = history["points"]
     version_starts = []
     for version in reversed(versions):
         # The texts of times compare like the times. The first version needs no mark.
         first_games = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
         if first_games is not None and points and first_games > points[0]["games"]:
             version_starts.append((first_games, words.number(version["name"])))
-    return rating_line(points, version_starts)
+    bins = [(each["rating"], each["bots"]) for each in history["distribution"]]
+    return _Curves(rating_line(points, version_starts), rating_bars(bins, BIN_WIDTH, history["rating"]))
 
 
 async def against_page(website: Website, request: Request) -> Response:

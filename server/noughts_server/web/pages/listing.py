@@ -1,5 +1,7 @@
 """Pages that show a list of the API page by page."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,15 +18,23 @@ _OLD_FILTERS = {"online": "online_only", "sure": "exclude_provisional"}
 
 
 async def list_page(
-    website: Website, request: Request, route: ApiRoute[Any, Any], *fields: str, **path: str
+    website: Website,
+    request: Request,
+    route: ApiRoute[Any, Any],
+    *fields: str,
+    defaults: Mapping[str, str] = MappingProxyType({}),
+    **path: str,
 ) -> Document:
     """Return the response of an API route to these fields of the page's query, with `page_size` and `next_page`.
 
-    Raises Failure. `path` sets parameters of the route's path that the page's own path does not have.
+    Raises Failure. `defaults` has values of fields that the page's query does not set. `path` sets parameters of the
+    route's path that the page's own path does not have.
     """
     query = ((name, text.strip()) for name, text in request.query_params.multi_items())
     parameters = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
-    call = request_for(route, {**request.path_params, **path}, [("page_size", str(PAGE_SIZE)), *parameters])
+    call = request_for(
+        route, {**request.path_params, **path}, [("page_size", str(PAGE_SIZE)), *defaults.items(), *parameters]
+    )
     page = document(await website.upstream.call(route.method(website.upstream), call))
     return {**page, "page_size": PAGE_SIZE, "next_page": next_page(request, page)}
 

@@ -30,6 +30,7 @@ from noughts_server.web.pages import (
     tournament,
     tournament_actions,
     tournaments,
+    tv,
 )
 from noughts_server.web.pages.website import Handler, OwnHandler, Website
 from noughts_server.web.signin import to_sign_in
@@ -54,6 +55,9 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/tests.atom", feeds.tests_atom),
     ("/tests/{test}", tests.test_page),
     ("/leaderboard", leaderboard.leaderboard_page),
+    ("/records", bots.records_page),
+    ("/tv", tv.tv_page),
+    ("/tournaments/{tournament}/tv", tv.tournament_tv_page),
     ("/explorer", explorer.explorer_page),
     ("/puzzles", puzzles.puzzles_page),
     ("/bots", bots.bots_page),
@@ -105,6 +109,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/me/tokens", me.create_token),
     ("/me/tokens/{number:int}/revoke", me.revoke_token),
     ("/bots/{bot}/retire", me.retire_bot),
+    ("/bots/{bot}/describe", bots.describe_bot),
     ("/organise", organise.create_tournament),
     ("/invitations", invitations.create_invitation),
     ("/invitations/{number:int}/revoke", invitations.revoke_invitation),

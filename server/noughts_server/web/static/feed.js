@@ -102,7 +102,12 @@ function apply(view, increments) {
         winning_lines: end.winning_lines,
       });
   }
-  for (const told of increments.tournaments) view.tournaments.set(told.name, told);
+  for (const told of increments.tournaments) {
+    // Only the rows that changed are sent.
+    const rows = new Map((view.tournaments.get(told.name)?.standings ?? []).map((row) => [row.standing.label, row]));
+    for (const row of told.standings) rows.set(row.standing.label, row);
+    view.tournaments.set(told.name, { ...told, standings: [...rows.values()].sort((a, b) => a.rank - b.rank) });
+  }
 }
 
 function showAway(words) {

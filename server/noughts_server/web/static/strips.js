@@ -37,8 +37,8 @@ export function scoresOf(game, side, ply = Infinity) {
 }
 
 // The position after `ply` moves. In the newest one of a live game the clock of the side to move runs from the last ply
-// (`heard`) until now, or until the server went away (`stopped`).
-export function showStrips(game, ply, heard, stopped) {
+// (`heard`) until now, or until the server went away (`stopped`). `find` returns an element of the strips by its name.
+export function showStrips(game, ply, heard, stopped, find = by) {
   const newest = ply === game.moves.length;
   const over = game.state === "ended" && newest;
   SIDES.forEach((name, side) => {
@@ -46,14 +46,14 @@ export function showStrips(game, ply, heard, stopped) {
     const running = toMove && newest && game.state === "running";
     const left = hasLostOnTime(game, side, over) ? 0 : clockAfter(game, side, ply);
     const gone = running ? ((stopped ?? performance.now()) - heard) * 1000 : 0;
-    set(by(`clock-${name}`), left === null ? "" : clock(Math.max(0, left - gone)));
-    set(by(`points-${name}`), over ? (POINTS[game.result]?.[side] ?? "") : "");
+    set(find(`clock-${name}`), left === null ? "" : clock(Math.max(0, left - gone)));
+    set(find(`points-${name}`), over ? (POINTS[game.result]?.[side] ?? "") : "");
     const last = scoresOf(game, side, ply).at(-1);
-    const score = by(`score-${name}`);
+    const score = find(`score-${name}`);
     set(score, last ? scoreWord(game, side, last[1]) : "");
     score.title = last ? `The score that the bot reported: ${scoreText(last[1])}` : "";
-    by(`strip-${name}`).classList.toggle("to-move", toMove);
-    by(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
+    find(`strip-${name}`).classList.toggle("to-move", toMove);
+    find(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
   });
 }
 

@@ -25,6 +25,7 @@ class BotDocument:
     open_to_tests: bool | None = None
     created: str | None = None
     retired: str | None = None
+    link: str | None = None
 
 
 def bot_document(bot: pb.Bot) -> dict[str, Any]:
@@ -34,6 +35,8 @@ def bot_document(bot: pb.Bot) -> dict[str, Any]:
             name=short(bot.name),
             kind="registered",
             syntax=f"bot:{short(bot.name)}",
+            description=bot.description or None,
+            link=bot.link or None,
             owner=bot.owner,
             latest_version=bot.latest_version,
             online=bot.online,

@@ -41,6 +41,12 @@ def register(
             help="Let others test their bots against it (or not: the default)",
         ),
     ] = None,
+    description: Annotated[
+        str | None, Option("--description", metavar="TEXT", help="What its page says about it; '' for nothing")
+    ] = None,
+    link: Annotated[
+        str | None, Option("--link", metavar="URL", help="Page about it, e.g. its source; '' for none")
+    ] = None,
     *,
     server: ServerOptions,
     output: OutputOptions,
@@ -56,6 +62,9 @@ def register(
     )
     with server.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
+        if description is not None or link is not None:
+            update = pb.UpdateBotRequest(name=registered.name, description=description, link=link)
+            registered = client.call(client.bots.UpdateBot, update).bot
     label, newest = short(registered.name), registered.latest_version.rpartition("/")[2]
     consent = " Organisers can enter it in their tournaments." if registered.open_to_organisers else ""
     consent += " Others can test their bots against it." if registered.open_to_tests else ""

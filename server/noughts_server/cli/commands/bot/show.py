@@ -42,6 +42,8 @@ def _document(
     return {
         "name": short(bot.name),
         "owner": bot.owner,
+        "description": bot.description or None,
+        "link": bot.link or None,
         "latest_version": bot.latest_version,
         "online": bot.online,
         "retired": iso(milliseconds(bot.retire_time)),
@@ -64,6 +66,9 @@ def _print(bot: pb.Bot, ratings: list[leaderboards_pb2.BotRating], submission: p
     online = "online" if bot.online else "offline"
     retired = ", retired" if bot.HasField("retire_time") else ""
     printing.heading(console, f"{short(bot.name)}: {bot.owner}'s, version {version}, {online}{retired}")
+    for text in (bot.description, bot.link):
+        if text:
+            console.print(text, markup=False, highlight=False)
     if submission is not None:
         console.print(f"Submitted as {submission.kind}: {submission.file_name}, {submission.size:,} bytes.")
     if ratings:

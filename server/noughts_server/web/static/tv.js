@@ -1,0 +1,221 @@
+// The screen for a hall: live games on up to nine boards, and replays of finished games when nothing is live.
+import { copy } from "./board.js";
+import { Board, smallBoard } from "./boards.js";
+import { follow } from "./feed.js";
+import { set, showStrips, SIDES } from "./strips.js";
+import { ending } from "./words.js";
+
+// In milliseconds.
+const HELD = 6000; // The end of a game stays for at least this time.
+const LINGER = 20_000; // After this time without another game, its board goes.
+const STEP = 1000; // Between the last moves of a delayed game that has ended.
+const REPLAY_STEP = 700;
+const REFRESHED = 60_000;
+const HALF = 20; // Half the size of a cell in pictures of boards.
+const by = (id) => document.getElementById(id);
+const tv = by("tv");
+const most = Number(tv.dataset.boards);
+const delay = Number(tv.dataset.delay);
+let view = { games: new Map(), tournaments: new Map(), stopped: null };
+let replays = JSON.parse(by("replays").textContent);
+let nextReplay = 0;
+
+// A board with its players. It shows a live game or a replay.
+class Tile {
+  constructor() {
+    this.element = by("tile").content.firstElementChild.cloneNode(true);
+    by("tiles").append(this.element);
+    this.find = (name) => this.element.querySelector(`[data-is="${name}"]`);
+    this.clear();
+  }
+
+  clear() {
+    this.game = this.board = null;
+    this.isReplay = false;
+    this.ended = 0; // The time at which the end of the game was shown.
+    this.element.hidden = true;
+  }
+
+  begin(game, isReplay) {
+    this.clear();
+    this.game = game;
+    this.isReplay = isReplay;
+    this.ply = isReplay ? (game.opening_plies ?? 0) : Math.max(0, game.moves.length - delay);
+    this.moved = performance.now();
+    this.element.hidden = false;
+    this.find("board").replaceChildren();
+    for (const side of SIDES) {
+      set(this.find(`label-${side}`), game[side]);
+      this.find(`piece-${side}`).replaceChildren();
+    }
+    this.show();
+  }
+
+  // Whether another game can take the place.
+  isFree(now) {
+    return !this.game || this.isReplay || (this.ended > 0 && now - this.ended > HELD);
+  }
+
+  tick(now) {
+    if (!this.game) return;
+    if (!this.isReplay) this.game = view.games.get(this.game.name) ?? this.game;
+    const { moves, state } = this.game;
+    const before = this.ply;
+    if (this.isReplay || state === "ended") {
+      const step = this.isReplay ? REPLAY_STEP : delay ? STEP : 0;
+      if (!step) this.ply = moves.length;
+      else if (this.ply < moves.length && now - this.moved > step) this.ply += 1;
+    } else this.ply = Math.min(moves.length, Math.max(this.ply, moves.length - delay));
+    if (this.ply !== before) this.moved = now;
+    if (state === "ended" && this.ply === moves.length) this.ended ||= now;
+    this.show();
+  }
+
+  show() {
+    const { game } = this;
+    if (!this.board && game.board) {
+      const svg = smallBoard(game, () => this.game === game && this.show());
+      if (svg) {
+        this.find("board").replaceChildren(svg);
+        this.board = new Board(svg, { labels: false });
+        for (const side of SIDES) this.find(`piece-${side}`).replaceChildren(piece(svg, game.board.look, side));
+        this.drawn = -1;
+      }
+    }
+    if (this.board && this.drawn !== `${this.ply} ${game.state}`) {
+      this.board.show(game, this.ply);
+      this.drawn = `${this.ply} ${game.state}`;
+    }
+    showStrips(game, this.ply, game.heard, view.stopped, this.find);
+    const air = this.find("air");
+    const isLive = !this.isReplay && !this.ended;
+    set(air, this.isReplay ? `Replay: ${game.title}` : isLive ? "Live" : "Just ended");
+    air.classList.toggle("on-air", isLive);
+    set(this.find("said"), this.ended ? result(game) : `move ${this.ply}`);
+  }
+}
+
+function piece(svg, look, side) {
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("class", `piece board ${look}`);
+  picture.setAttribute("viewBox", `0 0 ${2 * HALF} ${2 * HALF}`);
+  picture.append(copy(svg, `stone ${side}`, { x: HALF, y: HALF }));
+  return picture;
+}
+
+function result(game) {
+  const winner = { "1-0": game.first, "0-1": game.second }[game.result];
+  if (winner) return `${winner} won: ${ending(game)}`;
+  return game.result === "*" ? "void" : `a draw: ${ending(game)}`;
+}
+
+const tiles = Array.from({ length: most }, () => new Tile());
+
+function tick() {
+  const now = performance.now();
+  for (const tile of tiles) tile.tick(now);
+  const shown = new Set(tiles.map((tile) => tile.game?.name));
+  for (const game of view.games.values()) {
+    if (game.state !== "running" || shown.has(game.name)) continue;
+    const tile = tiles.find((each) => !each.game) ?? tiles.find((each) => each.isFree(now));
+    if (tile) tile.begin(game, false);
+  }
+  const isLive = tiles.some((tile) => tile.game && !tile.isReplay && now - (tile.ended || now) < LINGER);
+  for (const tile of tiles) {
+    if (isLive && tile.game && (tile.isReplay || now - (tile.ended || now) > LINGER)) tile.clear();
+    if (!isLive && replays.length && (tile.isReplay ? tile.ended && now - tile.ended > HELD : true)) replay(tile);
+  }
+  const count = tiles.filter((tile) => tile.game).length;
+  by("tiles").dataset.count = count;
+  by("nothing").hidden = count > 0;
+  showCountdowns();
+}
+
+// Shows the next replay that no other board shows.
+function replay(tile) {
+  const shown = new Set(tiles.filter((each) => each !== tile).map((each) => each.game?.name));
+  for (let tried = 0; tried < replays.length; tried++) {
+    const game = replays[nextReplay++ % replays.length];
+    if (!shown.has(game.name)) {
+      tile.begin(game, true);
+      return;
+    }
+  }
+  tile.clear();
+}
+
+function showTournaments() {
+  const rows = document.querySelectorAll("#standings tbody tr");
+  const [told] = view.tournaments.values();
+  if (rows.length && told?.standings.length) {
+    const standings = [...told.standings].sort((a, b) => a.rank - b.rank);
+    rows.forEach((row, at) => {
+      const standing = standings[at]?.standing;
+      row.hidden = !standing;
+      if (!standing) return;
+      const texts = [standing.rank || "", standing.label, points(standing.points)];
+      texts.forEach((text, column) => set(row.cells[column], String(text)));
+    });
+  }
+  for (const each of view.tournaments.values()) {
+    const place = document.querySelector(`[data-done="${each.name}"]`);
+    if (place) set(place, each.games_done.toLocaleString());
+  }
+}
+
+function points(value) {
+  const whole = Math.floor(value);
+  return whole === value ? whole.toLocaleString() : `${whole ? whole.toLocaleString() : ""}½`;
+}
+
+function showCountdowns() {
+  for (const place of document.querySelectorAll("[data-start]")) {
+    const left = Math.max(0, Math.round((new Date(place.dataset.start) - Date.now()) / 1000));
+    const parts = [Math.floor(left / 86_400), Math.floor(left / 3600) % 24, Math.floor(left / 60) % 60, left % 60];
+    const units = ["d", "h", "min", "s"];
+    const first = parts.findIndex((part) => part > 0);
+    const words = parts.map((part, at) => `${part} ${units[at]}`).slice(first, first + 2);
+    set(place, first < 0 ? "now" : `in ${words.join(" ")}`);
+  }
+}
+
+// Standings of a screen that nothing has changed, the next start, and the games to replay.
+async function refresh() {
+  try {
+    const answer = await fetch(location.href, { cache: "no-cache" });
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    replays = JSON.parse(fresh.getElementById("replays").textContent);
+    by("beside")?.replaceWith(fresh.getElementById("beside"));
+    showTournaments();
+  } catch {
+    // The site cannot be reached, which the events report.
+  }
+}
+
+// The screen stays on while the page is visible, if the browser permits it.
+async function stayAwake() {
+  try {
+    await navigator.wakeLock?.request("screen");
+  } catch {
+    // The browser does not permit it, for example with an empty battery.
+  }
+}
+
+const full = by("full");
+if (full) {
+  full.hidden = !document.fullscreenEnabled;
+  full.addEventListener("click", () =>
+    document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
+  );
+  document.addEventListener("fullscreenchange", () => (full.hidden = document.fullscreenElement !== null));
+}
+document.addEventListener("visibilitychange", () => !document.hidden && stayAwake());
+stayAwake();
+follow(tv.dataset.events, (told) => {
+  view = told;
+  showTournaments();
+});
+setInterval(tick, 100);
+setInterval(() => !document.hidden && refresh(), REFRESHED);
+tick();

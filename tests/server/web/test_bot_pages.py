@@ -1,0 +1,126 @@
+"""The list of bots, the page of a bot with its trophies and its description, and the records."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
+from tests.support.browser import page_in
+from tests.support.processes import eventually
+from tests.support.site import Site, site_of
+
+pytestmark = pytest.mark.processes
+BOTS = {"winner": "minimax", "middle": "nextstep", "loser": "first-free"}
+
+
+@pytest.fixture(scope="module")
+def token(server: ServerUnderTest) -> str:
+    return server.token("mia")
+
+
+@pytest.fixture(scope="module")
+def site(server: ServerUnderTest, token: str) -> Iterator[Site]:
+    """The website after a tournament of mia's three bots."""
+    with site_of(server.address) as running:
+        form, cookie = {"csrf": Visitor(token).csrf}, f"noughts_token={token}"
+        with in_other_thread(bots_online(server.address, token, **BOTS)):
+            fields = {**form, "id": "trio", "title": "Trio cup", "schedule": "round_robin", "rated": "on"}
+            path = running.post("/organise", {**fields, "games_per_pair": "20"}, cookie=cookie).headers["location"]
+            for bot in BOTS:
+                assert running.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+            running.post(f"{path}/start", form, cookie=cookie)
+            eventually(lambda: "finished" in running.get(path).text)
+        yield running
+
+
+def describe(site: Site, token: str, bot: str, **fields: str) -> tuple[int, str]:
+    """Send the form that describes a bot; return the status and the page."""
+    form = {"csrf": Visitor(token).csrf, "description": "", "link": "", **fields}
+    answer = site.post(f"/bots/{bot}/describe", form, cookie=f"noughts_token={token}")
+    return answer.status, answer.text
+
+
+def test_heads_of_columns_sort_all_bots_without_scripts(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, java_script_enabled=False) as page:
+        page.goto("/bots")
+        expect(page.locator("th[aria-sort]")).to_have_text("rated games")
+        page.get_by_role("link", name="rating", exact=True).click()
+        expect(page.locator("th[aria-sort]")).to_have_text("rating")
+        ratings = [float(text) for text in page.locator("tbody td:nth-child(2) b").all_inner_texts()]
+        assert len(ratings) > 4
+        assert ratings == sorted(ratings, reverse=True)
+        page.get_by_role("link", name="bot", exact=True).click()
+        names = page.locator("tbody th").all_inner_texts()
+        assert names == sorted(names)
+
+
+def test_a_game_selects_its_bots_and_their_ratings_in_it(site: Site) -> None:
+    page = site.get("/bots?rating_list=connect4/untimed").text
+    document = site.get("/api/v1/bots?rating_list=connect4/untimed&order=rating").document
+    assert 0 < len(document["bots"]) < len(site.get("/api/v1/bots").document["bots"])
+    for bot in document["bots"]:
+        assert bot["summary"]["rating_list"] == "connect4/untimed"
+        assert bot["name"] in page
+        assert f"<b>{bot['summary']['rating']:.0f}</b>" in page
+    assert "bots/winner" not in page
+    assert site.get("/bots?order=age").status == 400
+
+
+def test_owner_describes_a_bot_for_everyone_who_reads_its_page(site: Site, token: str) -> None:
+    link = "https://example.org/winner"
+    assert describe(site, token, "winner", description="Plays <b>well</b>.", link=link) == (303, "")
+    page = site.get("/bots/winner").text
+    assert "Plays &lt;b&gt;well&lt;/b&gt;." in page
+    assert f'<a href="{link}" rel="nofollow ugc noopener">example.org/winner</a>' in page
+    assert 'action="/bots/winner/describe"' not in page
+    own_page = site.get("/bots/winner", cookie=f"noughts_token={token}").text
+    assert 'action="/bots/winner/describe"' in own_page
+    assert site.get("/api/v1/bots/winner").document["link"] == link
+    assert describe(site, token, "winner")[0] == 303
+    assert "Plays" not in site.get("/bots/winner").text
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["javascript:alert(1)", "data:text/html,x", "ftp://example.org", "https://", 'https://x/" onclick="y', "/me"],
+)
+def test_links_that_are_not_pages_of_the_web_are_refused(site: Site, token: str, link: str) -> None:
+    status, page = describe(site, token, "middle", link=link)
+    assert status == 400
+    assert "Expected an address such as https://example.org/mybot" in page
+    assert site.get("/api/v1/bots/middle").document["link"] == ""
+
+
+def test_texts_are_bounded_and_others_cannot_describe_a_bot(site: Site, server: ServerUnderTest, token: str) -> None:
+    assert describe(site, token, "middle", description="x" * 501)[0] == 400
+    assert describe(site, token, "middle", link=f"https://example.org/{'x' * 200}")[0] == 400
+    assert describe(site, server.token("eve"), "middle", description="Ha")[0] == 403
+    assert describe(site, server.token("root", "admin"), "middle", description="Renamed by the admin")[0] == 303
+    assert site.get("/api/v1/bots/middle").document["description"] == "Renamed by the admin"
+
+
+def test_page_of_a_bot_has_trophies_form_best_wins_and_its_place(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/bots/winner")
+        expect(page.locator(".trophies .medal").first).to_have_text("1")
+        expect(page.locator(".trophies").first).to_contain_text("Trio cup of 3 bots")
+        expect(page.locator("ol.form li")).to_have_count(12)
+        expect(page.locator("section:has(#wins)")).to_contain_text("loser")
+        expect(page.locator(".bar.own")).to_have_count(1)
+        expect(page.locator("#ratings ~ .rated, .rated")).to_contain_text("Its rating is higher than that of about")
+        page.goto("/bots/loser")
+        expect(page.locator(".trophies .medal").first).to_have_text("3")
+
+
+def test_records_show_their_games(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/records")
+        first = page.locator("section").first
+        for title in ("Longest game", "Quickest win", "Longest winning streak"):
+            expect(first).to_contain_text(title)
+        page.get_by_role("link", name="Quickest win").first.click()
+        expect(page.locator("#board svg")).to_be_visible()
