@@ -2,10 +2,10 @@
 
 python -m tools.plain_words [FILE...]
 
-Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, and the docstrings and
-texts of the packages, the benchmarks and the tests. It skips code: fenced blocks and text in backticks. A finding is
-a phrase of `BANNED`, with the words to use instead. `ALLOWED` has exceptions. Names of tests have at most 70
-characters.
+Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, the example bots with the C
+header, the templates of new bots, and the docstrings and texts of the packages, the benchmarks and the tests. It skips
+code: fenced blocks and text in backticks. A finding is a phrase of `BANNED`, with the words to use instead. `ALLOWED`
+has exceptions. Names of tests have at most 70 characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "proto/**/*.proto")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/**/*.md",
+    "proto/**/*.proto",
+    "bots/**/*.h",
+    "bots/examples/*/*.*",
+    "bots/examples/rust/src/*.rs",
+    "server/**/*.template",
+)
 PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py", "benchmarks/**/*.py", "tests/**/*.py")
 
 LONGEST_TEST_NAME = 70
@@ -44,6 +53,12 @@ ALLOWED = {
     "sqlite.py": "the lock",
     "locked_file.py": "the lock",
     "test_dll.py": "beside",  # a field of the C header
+    "noughts_bot.h": "beside",
+    "reach.c": "beside",
+    "engine.c": "beside",
+    "abi.rs": "beside",
+    "abi.rs.template": "beside",
+    "abi.zig.template": "beside",
     "test_playing.py": "Who moves",  # the label of a field
 }
 """A phrase by file that means something else there."""

@@ -400,7 +400,7 @@ async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() ->
 async def test_submitted_bots_play_on_each_referee_that_accepts_them(
     tmp_path: Path,
 ) -> None:
-    module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
     async with running_cluster(servers=1, referees=1) as cluster:
         for _ in range(2):
             await cluster.start_referee("--accept", "wasm")

@@ -16,7 +16,7 @@ from tests.support.databases import rows_of
 from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.processes import environment, run_here
 
-_BOTS = {"base": "lots", "same": "lots", "lowest": "lowest"}
+_BOTS = {"base": "random", "same": "random", "lowest": "lowest"}
 _NEW = ("same", "same", "same", "lowest", "same") * 2
 _GAMES = (
     "SELECT ordinal, first_entry, second_entry, result, termination, moves FROM games "

@@ -41,7 +41,7 @@ OPTIONS = ("--games", "20", "--seed", "5", "--fuel", "100000", "--variant", "mnk
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("modules")
-    sources: dict[str, str | Path] = {"lots": C_EXAMPLES / "lots.c", "spins": SPINS}
+    sources: dict[str, str | Path] = {"guesser": C_EXAMPLES / "random.c", "spins": SPINS}
     return {name: compile_wasm(source, folder, name) for name, source in sources.items()}
 
 
@@ -76,7 +76,7 @@ def test_a_seed_gives_the_same_games_locally_and_on_a_server(modules: dict[str, 
             json.loads(run_here(["tournament", "create", "cup", *OPTIONS, "--format", "json"], env).stdout)["fuel"]
             == 100_000
         )
-        run_here(["tournament", "join", "cup", "--bot", "lots", "--bot", "spins", "--bot", "random"], env)
+        run_here(["tournament", "join", "cup", "--bot", "guesser", "--bot", "spins", "--bot", "random"], env)
         run_here(["tournament", "start", "cup"], env)
         run_here(["tournament", "wait", "cup"], env)
         server_games = run_here(["game", "list", "cup", "--format", "json"], env).stdout

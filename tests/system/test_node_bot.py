@@ -152,7 +152,7 @@ async def test_games_continue_after_the_connection_is_cut(bot: Path, league_serv
         await league_server.start("cut", "node", "random", **conditions)
         await league_server.until("cut", lambda tournament: tournament.games_done > 0)
         relay.cut()
-        await node.until("connection lost, dialling again")
+        await node.until("connection lost, connecting again")
         games_done = (await league_server.until("cut", lambda tournament: True)).games_done
         assert games_done < 800, "the tournament ended before the cut: play more games"
         await node.until("playing as")
@@ -224,9 +224,9 @@ def test_the_node_bot_has_the_servers_boards_and_random_numbers(bot: Path) -> No
     variants = ["tictactoe", "mnk:5,5,4", "mnk:7,6,4", "mnk:6,3,3", "mnk:2,5,1", "mnk:30,30,5"]
     draws = [(seed, ply, bound) for seed in (0, 7, 2**63, 2**64 - 1) for ply in (0, 1, 8, 899) for bound in (1, 9, 900)]
     program = f"""
-        import {{ draw, parseVariant }} from {json.dumps(str(bot / "player.js"))};
+        import {{ parseVariant, randomBelow }} from {json.dumps(str(bot / "player.js"))};
         const lines = (name) => parseVariant(name).linesThrough;
-        const drawn = ([seed, ply, bound]) => draw(BigInt(seed), ply, bound);
+        const drawn = ([seed, ply, bound]) => randomBelow(BigInt(seed), ply, bound);
         const draws = {json.dumps([(str(seed), ply, bound) for seed, ply, bound in draws])};
         console.log(JSON.stringify([{json.dumps(variants)}.map(lines), draws.map(drawn)]));
     """

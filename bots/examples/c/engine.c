@@ -1,6 +1,7 @@
-/* engine.c: any bot of this folder as a Gomocup engine, that is, a program with a `main`: make pbrain-lowest
+/* engine.c: the `main` that turns a bot of this folder into a Gomocup engine: make pbrain-lowest
  *
- * It says who plays where; the bot is the same source that Noughts loads as a shared library. Five or more in a row. */
+ * It reads the manager's commands and calls the same functions that Noughts calls in a shared library. Five or more
+ * in a row win. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,20 +23,21 @@ static void stop_bot(void) {
     bot = 0;
 }
 
-/* Every five cells in a row, from (column, row) in each of four directions. */
+/* Sets the board, and the lines of five cells that start at each cell in each of four directions. */
 static void set_board(uint32_t columns, uint32_t rows) {
     static const int steps[4][2] = {{1, 0}, {0, 1}, {1, 1}, {-1, 1}};
     uint32_t count = 0, row, column;
-    int way, i;
-    for (way = 0; way < 4; way++)
-        for (row = 0; row + (uint32_t)(steps[way][1] * (K - 1)) < rows; row++)
+    int direction, i;
+    for (direction = 0; direction < 4; direction++)
+        for (row = 0; row + (uint32_t)(steps[direction][1] * (K - 1)) < rows; row++)
             for (column = 0; column < columns; column++) {
-                const int last = (int)column + steps[way][0] * (K - 1);
+                const int last = (int)column + steps[direction][0] * (K - 1);
                 if (last < 0 || last >= (int)columns)
                     continue;
                 for (i = 0; i < K; i++)
                     line_cells[count * K + (uint32_t)i] =
-                        (row + (uint32_t)(steps[way][1] * i)) * columns + (uint32_t)((int)column + steps[way][0] * i);
+                        (row + (uint32_t)(steps[direction][1] * i)) * columns +
+                        (uint32_t)((int)column + steps[direction][0] * i);
                 count++;
                 line_starts[count] = count * K;
             }
@@ -66,7 +68,7 @@ static void start(long columns, long rows) {
     puts("OK");
 }
 
-/* A free cell, by its coordinates; -1 when they are none. */
+/* Returns the cell with these coordinates; -1 if it is not free or not on the board. */
 static long cell_of(long column, long row) {
     uint32_t i;
     if (column < 0 || row < 0 || column >= (long)variant.columns || row >= (long)variant.rows)
@@ -85,7 +87,7 @@ static void think(void) {
     turn.side = ply % 2;
     turn.ply = ply;
     turn.moves = moves;
-    turn.own_clock_ms = turn.opponent_clock_ms = -1; /* this example looks at no INFO: no clock, and no seed either */
+    turn.own_clock_ms = turn.opponent_clock_ms = -1; /* this example ignores INFO, so it has no clock and no seed */
     turn.variant = &variant;
     cell = ply < variant.cells ? api->play(bot, &turn) : NOUGHTS_RESIGN;
     if (cell < 0) {
@@ -96,22 +98,22 @@ static void think(void) {
     printf("%u,%u\n", (unsigned)cell % variant.columns, (unsigned)cell / variant.columns);
 }
 
-/* The stones of a position, 1 ours and 2 theirs, up to DONE; in an order in which they may have been played. */
+/* Reads the stones of a position up to DONE (1: ours, 2: the opponent's), in an order in which they can be played. */
 static void read_board(void) {
     static uint32_t stones[2][CELLS];
     uint32_t counts[2] = {0, 0}, i;
     char line[256];
-    long column, row, whose, cell;
+    long column, row, owner, cell;
     ply = 0;
     while (fgets(line, sizeof line, stdin) && strncmp(line, "DONE", 4) != 0)
-        if (sscanf(line, "%ld,%ld,%ld", &column, &row, &whose) == 3 && (whose == 1 || whose == 2) &&
-            (cell = cell_of(column, row)) >= 0 && counts[whose - 1] < CELLS)
-            stones[whose - 1][counts[whose - 1]++] = (uint32_t)cell;
+        if (sscanf(line, "%ld,%ld,%ld", &column, &row, &owner) == 3 && (owner == 1 || owner == 2) &&
+            (cell = cell_of(column, row)) >= 0 && counts[owner - 1] < CELLS)
+            stones[owner - 1][counts[owner - 1]++] = (uint32_t)cell;
     if (counts[1] - counts[0] > 1) {
-        puts("ERROR the board: expected as many stones of both, or one more of the opponent");
+        puts("ERROR the board: expected equal numbers of stones, or one more of the opponent");
         return;
     }
-    for (i = 0; i < counts[0] + counts[1]; i++) /* we are to move: with equal numbers we began */
+    for (i = 0; i < counts[0] + counts[1]; i++) /* we are to move, so with equal numbers we moved first */
         moves[i] = stones[counts[0] == counts[1] ? i % 2 : 1 - i % 2][i / 2];
     ply = i;
     think();

@@ -1,4 +1,4 @@
-/* lowest.c: the lowest free cell, on every variant. The smallest bot there is. */
+/* lowest.c: plays the lowest free cell in every variant. This is the smallest bot. */
 #include "noughts_bot.h"
 
 static int32_t play(void *bot, const noughts_turn *turn) {

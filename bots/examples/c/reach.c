@@ -1,7 +1,7 @@
-/* reach.c: keeps what it works out once about a board, and takes options.
+/* reach.c: computes data about a board once and keeps it, and has an option.
  *
- * It wins if it can, blocks if it must, and else takes a cell on as many lines as any: the `first` of them, or one at
- * random. Spec: dll{choice=first}:./reach.so or dll{choice=lot}:./reach.so
+ * It wins if it can, blocks if it must, and otherwise plays one of the cells on the most lines: the first of them, or a
+ * random one. Spec: dll{choice=first}:./reach.so or dll{choice=random}:./reach.so
  */
 #include "noughts_bot.h"
 
@@ -10,23 +10,23 @@
 #include <string.h>
 
 typedef struct {
-    int by_lot;
-    uint32_t lines_through[900]; /* for each cell how many lines hold it */
+    int is_random;
+    uint32_t lines_through[900]; /* the number of lines through each cell */
 } reach;
 
-/* The variant stays where it is until `destroy`, but this bot needs no more of it than these counts. */
+/* The variant is valid until `destroy`, but this bot needs only these counts of it. */
 static void *create(const noughts_variant *variant, const char *options) {
     const noughts_sets *lines = &variant->lines;
     reach *made;
     uint32_t i;
-    if (*options && strcmp(options, "choice=first") && strcmp(options, "choice=lot")) {
-        fprintf(stderr, "reach: got options %s, expected choice=first or choice=lot\n", options);
+    if (*options && strcmp(options, "choice=first") && strcmp(options, "choice=random")) {
+        fprintf(stderr, "reach: got options %s, expected choice=first or choice=random\n", options);
         return NULL;
     }
     made = (reach *)calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    made->by_lot = !strcmp(options, "choice=lot");
+    made->is_random = !strcmp(options, "choice=random");
     for (i = 0; i < lines->starts[variant->lines_count]; i++)
         made->lines_through[lines->cells[i]]++;
     return made;
@@ -34,7 +34,7 @@ static void *create(const noughts_variant *variant, const char *options) {
 
 static void destroy(void *bot) { free(bot); }
 
-/* The free cell that completes a line in which the other cells are `side`'s, or -1. */
+/* Returns the free cell that completes a line whose other cells have stones of `side`; -1 if there is none. */
 static int32_t completing(const noughts_turn *turn, const unsigned char *owner, unsigned char side) {
     const noughts_variant *variant = turn->variant;
     uint32_t line, i;
@@ -64,7 +64,7 @@ static int32_t play(void *bot, const noughts_turn *turn) {
     const reach *self = (const reach *)bot;
     uint32_t free_cells[900], count = noughts_free(turn, free_cells), best = 0, ties = 0, i;
     unsigned char owner[900] = {0};
-    uint64_t draws = noughts_draws(turn);
+    uint64_t state = noughts_draws(turn);
     int32_t cell;
     for (i = 0; i < count; i++)
         owner[free_cells[i]] = 'f';
@@ -78,7 +78,7 @@ static int32_t play(void *bot, const noughts_turn *turn) {
     for (i = 0; i < count; i++)
         if (self->lines_through[free_cells[i]] == best)
             free_cells[ties++] = free_cells[i];
-    return (int32_t)free_cells[self->by_lot ? noughts_below(&draws, ties) : 0];
+    return (int32_t)free_cells[self->is_random ? noughts_below(&state, ties) : 0];
 }
 
 static const noughts_bot_api api = {sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, create, destroy, "reach", ""};

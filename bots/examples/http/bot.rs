@@ -23,7 +23,7 @@ fn main() {
                 format!(r#"{{"turn":{turn},"move":{}}}"#, legal.iter().min_by_key(|cell| (**cell % 7 - 3).abs()).unwrap())
             }),
             "404" => (session, moves) = (String::new(), String::new()), // the session is over: open one again
-            "" | "429" | "503" => sleep(Duration::from_secs(1)), // the answer was lost: send the same again
+            "" | "429" | "503" => sleep(Duration::from_secs(1)), // no answer, or the server is busy: send the same again
             _ => { eprintln!("{answer}"); exit(1) }
         }
     }

@@ -13,7 +13,7 @@ while true; do
   case ${answer##*$'\n'} in
     200 | 201) ;;
     404) session='' move='' && continue ;; # the session is over: open one again
-    000 | 429 | 503) sleep 1 && continue ;; # the answer was lost: send the same again
+    000 | 429 | 503) sleep 1 && continue ;; # no answer, or the server is busy: send the same again
     *) echo "$answer" >&2 && exit 1 ;;
   esac
   [[ $answer =~ \"session\":\"([^\"]+) ]] && session=${BASH_REMATCH[1]}

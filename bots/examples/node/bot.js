@@ -12,15 +12,15 @@ import { choose, parseVariant } from "./player.js";
 
 const PROTOCOL = 1;
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 5_000; // well below the grace, so that running games are not lost
+const LONGEST_WAIT_MS = 5_000; // well below the reconnect timeout, so that running games are not lost
 const CHANNEL_OPTIONS = {
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
   "grpc.keepalive_permit_without_calls": 1,
   "grpc.max_receive_message_length": 8 * 1024 * 1024, // the largest frame
 };
-// Coming back helps against these; any other status is an answer that will not change.
-const PASSING = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL"]);
+// After these statuses the bot reconnects. After any other status, a second attempt would fail, too.
+const TEMPORARY = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL"]);
 
 const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -28,14 +28,14 @@ function loadService(protoFolder) {
   const definition = protoLoader.loadSync("noughts_proto/v1/play.proto", {
     includeDirs: [protoFolder, folder(".")],
     keepCase: true, // done_through, not doneThrough
-    longs: String, // handles and seeds have 64 bits, more than a Number holds
+    longs: String, // handles and seeds have 64 bits, too many for a Number
     enums: String,
     defaults: true, // an empty column is [], not undefined
   });
   return grpc.loadPackageDefinition(definition).noughts.v1.PlayService;
 }
 
-/** The games of one session: what the frames say, and what the bot answers. */
+/** The games of one session. Reads frames and returns the bot's answers. */
 class Games {
   constructor() {
     this.running = new Map(); // by handle: { variant, moves, seed }
@@ -43,7 +43,7 @@ class Games {
     this.finished = 0;
   }
 
-  /** Takes a frame in hand; returns the columns of `Moves` that answer it. */
+  /** Reads a frame, and returns the columns of `Moves` that answer it. */
   answer(frame) {
     frame.starts.forEach((starts) => this.start(starts));
     const moves = { game: [], ply: [], cell: [], resigned: [] };
@@ -51,7 +51,7 @@ class Games {
       const game = this.running.get(handle);
       const ply = frame.turns.ply[row];
       catchUp(game.moves, ply, frame.turns.cell[row]);
-      if (!game.variant) moves.resigned.push(moves.game.length); // rather than let the clock run out
+      if (!game.variant) moves.resigned.push(moves.game.length); // an unknown variant: do not lose on time
       const cell = game.variant ? choose(game.variant, game.moves, game.seed) : 0;
       game.moves.push(cell);
       moves.game.push(handle);
@@ -82,13 +82,13 @@ class Games {
   }
 }
 
-/** Brings a game to `ply` moves: appends the last one if it is unknown, drops an answer that is asked for again. */
+/** Brings a game to `ply` moves: appends the last one if it is unknown, or removes an answer to a repeated question. */
 function catchUp(moves, ply, lastCell) {
   if (moves.length < ply) moves.push(lastCell);
   moves.length = ply;
 }
 
-/** One session: from the hello to the status with which the stream ended. */
+/** Plays one session, and resolves to the status that ended its stream. */
 function play(client, token, hello, onWelcome) {
   return new Promise((resolve) => {
     const metadata = new grpc.Metadata();
@@ -97,17 +97,17 @@ function play(client, token, hello, onWelcome) {
     const stream = client.Play(metadata);
     stream.on("data", (frame) => {
       if (frame.welcome) onWelcome(frame.welcome);
-      frame.statuses.forEach((status) => console.error(`the referee complains: ${status.message}`));
+      frame.statuses.forEach((status) => console.error(`the referee reports an error: ${status.message}`));
       if (frame.heartbeat) stream.write({ heartbeat: frame.heartbeat });
       if (frame.frame !== "0") stream.write({ done_through: frame.frame, moves: games.answer(frame) });
     });
-    stream.on("error", () => {}); // comes as a status as well
+    stream.on("error", () => {}); // the status reports it, too
     stream.on("status", (status) => resolve({ ...status, finished: games.finished }));
     stream.write({ hello });
   });
 }
 
-/** Plays until the server does not want the bot any more; a lost connection is dialled again. Returns the exit code. */
+/** Plays until the server ends the session or refuses the bot; reconnects after a failure. Returns the exit code. */
 async function run(PlayService, server, credentials, token, hello) {
   let wait = FIRST_WAIT_MS;
   for (;;) {
@@ -123,21 +123,21 @@ async function run(PlayService, server, credentials, token, hello) {
       console.log(`the server ended the session: ${summary}`);
       return 0;
     }
-    if (!PASSING.has(code)) {
+    if (!TEMPORARY.has(code)) {
       console.error(`the server refused the bot: ${summary}`);
       return 1;
     }
-    console.error(`connection lost, dialling again in ${wait} ms: ${summary}`);
-    await sleep(wait * (0.5 + Math.random() / 2)); // not every bot at the same moment
+    console.error(`connection lost, connecting again in ${wait} ms: ${summary}`);
+    await sleep(wait * (0.5 + Math.random() / 2)); // so that not all bots connect at the same time
     wait = Math.min(2 * wait, LONGEST_WAIT_MS);
   }
 }
 
 const USAGE = `usage: NOUGHTS_TOKEN=... node bot.js [--server HOST:PORT] [--name NAME] [--version V] [--proto FOLDER]
        [--tls | --tls-ca FILE]
-FOLDER holds noughts_proto/; on the server \`noughts token create --owner NAME\` makes a token`;
+FOLDER contains noughts_proto/. The operator of the server creates a token: noughts token create --owner NAME`;
 
-/** The command line's options; a problem with them ends the program with 2. */
+/** Returns the options of the command line. Exits with code 2 if one of them is wrong. */
 function readOptions() {
   try {
     const { values } = parseArgs({

@@ -42,6 +42,7 @@ class RulesInC(NamedTuple):
 
 
 def rules_in_c(variant: Variant) -> RulesInC:
+    """Return the variant in the form of `noughts_variant`. Flags are 0 or 1; `noughts_bot.h` explains the fields."""
     lengths = set(map(len, variant.line_cells))
     return RulesInC(
         columns=variant.columns,
@@ -66,7 +67,7 @@ def table_size(start: Iterable[int] | None, needed: int, subject: str) -> int:
 
     Args:
         start: the first two numbers of the table, its size and its version; None if the table is NULL.
-        needed: the least size.
+        needed: the least size in bytes, which includes `play`.
         subject: the bot, for errors.
     """
     if start is None:
@@ -75,7 +76,7 @@ def table_size(start: Iterable[int] | None, needed: int, subject: str) -> int:
     if version != VERSION:
         raise BotSpecError(subject, f"version {version} of the interface", f"version {VERSION}", _RECOMPILE)
     if size < needed:
-        got, expected = f"a table of {size} bytes", f"at least {needed}, up to `play`"
+        got, expected = f"a table of {size} bytes", f"at least {needed}, which include `play`"
         raise BotSpecError(subject, got, expected, f"set size to sizeof(noughts_bot_api), and {_RECOMPILE}")
     return size
 

@@ -78,23 +78,23 @@ def question(variant: str = "tictactoe") -> pb.PlayResponse:
 
 
 @pytest.fixture(scope="module")
-def lots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_wasm(C_EXAMPLES / "lots.c", tmp_path_factory.mktemp("modules"), name="lots")
+def random_module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_wasm(C_EXAMPLES / "random.c", tmp_path_factory.mktemp("modules"), name="random")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_wasm_bot_in_c_plays_the_games_of_random(lots: Path, variant: str) -> None:
-    plays_like_random("wasm", lots, variant)
+def test_a_wasm_bot_in_c_plays_the_games_of_random(random_module: Path, variant: str) -> None:
+    plays_like_random("wasm", random_module, variant)
 
 
-def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path, tmp_path: Path) -> None:
-    library = compile_library(C_EXAMPLES / "lots.c", tmp_path, name="lots")
+def test_the_module_and_the_library_of_one_source_play_the_same_moves(random_module: Path, tmp_path: Path) -> None:
+    library = compile_library(C_EXAMPLES / "random.c", tmp_path, name="random")
     positions = {number: tuple(range(number)) for number in range(0, 40, 2)}
     seeds = {number: 7 * number + 1 for number in positions}
     answers = []
-    for kind, file in (("wasm", lots), ("dll", library)):
+    for kind, file in (("wasm", random_module), ("dll", library)):
         with HostProcess(kind, file) as child:
-            assert child.hello().bot == "lots"
+            assert child.hello().bot == "random-c"
             answers.append(child.ask("mnk:12,12,5", positions, seeds=seeds))
     assert answers[0] == answers[1]
     assert len(set(answers[0].values())) > 10
@@ -108,7 +108,7 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
     run(*zig(), "cc", *target, "-I", include, "-o", module, source)
     answers = []
     for kind, file in (("wasm", module), ("dll", compile_library(source, tmp_path, name="reach"))):
-        with HostProcess(kind, file, "choice=lot") as child:
+        with HostProcess(kind, file, "choice=random") as child:
             child.hello()
             positions = {number: tuple(range(number)) for number in range(0, 60, 2)}
             answers.append(child.ask("gomoku", positions, seeds={number: number + 1 for number in positions}))
@@ -116,7 +116,7 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
     with HostProcess("wasm", module, "choice=best") as child:
         child.hello()
         assert child.ask("tictactoe", {1: ()}, seeds={1: 1}) == {1: None}
-        assert "reach: got options choice=best, expected choice=first or choice=lot" in child.stderr_text()
+        assert "reach: got options choice=best, expected choice=first or choice=random" in child.stderr_text()
 
 
 # Modules that are refused before they play.

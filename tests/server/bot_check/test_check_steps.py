@@ -57,9 +57,9 @@ async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: st
             )
             spec = f"py:{tmp_path}/good.py:Good"
         case "dll":
-            spec = f"dll:{compile_library(C_EXAMPLES / 'lots.c', tmp_path, name='lots')}"
+            spec = f"dll:{compile_library(C_EXAMPLES / 'random.c', tmp_path, name='random-c')}"
         case "wasm":
-            spec = f"wasm:{compile_wasm(C_EXAMPLES / 'lots.c', tmp_path, 'lots')}"
+            spec = f"wasm:{compile_wasm(C_EXAMPLES / 'random.c', tmp_path, 'random-c')}"
         case "exec":
             spec = f"exec{{frames=json}}:{sys.executable} {JSON_BOT}"
         case "dial":

@@ -50,7 +50,7 @@ async def greeted_session(spec: BotSpec) -> AsyncIterator[ChildSession]:
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
 async def test_a_good_library_has_no_fault_and_repeats_its_games(tmp_path: Path, variant: str) -> None:
     library = compile_library(C_EXAMPLES / "reach.c", tmp_path, name="reach")
-    report = await check_games(parse_spec(f"dll{{choice=lot}}:{library}"), 20, variant)
+    report = await check_games(parse_spec(f"dll{{choice=random}}:{library}"), 20, variant)
     assert report.faults == []
     assert report.repeats
     assert (report.name, len(report.games)) == ("reach", 20)

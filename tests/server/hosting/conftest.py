@@ -12,12 +12,12 @@ from tests.support.shared import make_once
 
 
 @pytest.fixture(scope="session")
-def lots_module(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The example bot `lots.c`, which moves at random, as a module of WebAssembly."""
+def random_module(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The example bot `random.c`, which moves at random, as a module of WebAssembly."""
     folder = make_once(
-        tmp_path_factory, "lots-wasm", lambda to: compile_wasm(C_EXAMPLES / "lots.c", _with_parents(to), "lots")
+        tmp_path_factory, "random-wasm", lambda to: compile_wasm(C_EXAMPLES / "random.c", _with_parents(to), "random")
     )
-    return (folder / "lots.wasm").read_bytes()
+    return (folder / "random.wasm").read_bytes()
 
 
 def _with_parents(folder: Path) -> Path:

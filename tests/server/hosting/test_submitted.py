@@ -27,22 +27,22 @@ from tests.support.databases import change
 from tests.support.loopback import wait_until
 
 
-async def test_a_bot_is_submitted_played_replaced_and_retired(client: Client, lots_module: bytes) -> None:
+async def test_a_bot_is_submitted_played_replaced_and_retired(client: Client, random_module: bytes) -> None:
     token = await client.token("alice", *ALL_SCOPES)
     status = await client_status(client)
     assert list(status.accepts) == ["wasm", "py"]
-    created_version = (await submit(client, token, "lots", lots_module, "wasm", file_name="lots.wasm")).version
+    created_version = (await submit(client, token, "guesser", random_module, "wasm", file_name="random.wasm")).version
     assert (created_version.name, created_version.submission.kind, created_version.submission.size) == (
-        "bots/lots/versions/1",
+        "bots/guesser/versions/1",
         "wasm",
-        len(lots_module),
+        len(random_module),
     )
     first = await submit(client, token, "mine", FIRST_CELL_BOT)
     assert first.version.submission.entry == "bot.py:Mine"
-    await wait_for(lambda: online_bots(client), lambda names: names == ["bots/lots", "bots/mine"])
+    await wait_for(lambda: online_bots(client), lambda names: names == ["bots/guesser", "bots/mine"])
     # No bot starts before a game needs it.
     await client.create(token, games_per_pair=10, variant="mnk:5,5,4")
-    for bot in ("lots", "mine"):
+    for bot in ("guesser", "mine"):
         await client.join(token, bot)
     await client.start(token)
     await client.until(lambda cup: cup.games_done == 10)
@@ -58,15 +58,15 @@ async def test_a_bot_is_submitted_played_replaced_and_retired(client: Client, lo
     assert (await refusal_of(submit(client, token, "mine", FIRST_CELL_BOT))).info.reason == "WRONG_STATE"
 
 
-async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, lots_module: bytes) -> None:
+async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, random_module: bytes) -> None:
     token = await client.token("alice", *ALL_SCOPES)
-    await submit(client, token, "lots", lots_module, "wasm")
+    await submit(client, token, "guesser", random_module, "wasm")
     await submit(client, token, "mine", FIRST_CELL_BOT)
     refusal = await refusal_of(client.create(token, fuel=10**15, time={"move_us": 5_000_000}))
     assert "tournament.fuel: got '1000000000000000', expected 0: the clock 5/move depends on" in refusal.trailing
     await client.create(token, fuel=10**15)
     assert (await client.get()).fuel == 10**15
-    await client.join(token, "lots")
+    await client.join(token, "guesser")
     refusal = await refusal_of(client.join(token, "mine"))
     assert "bot: got 'bots/mine/versions/1', expected a bot whose moves fuel can limit" in refusal.trailing
 
@@ -180,7 +180,7 @@ async def test_database_is_read_for_submitted_bots_only_after_news(
         await wait_until(lambda: reads["needed"] == before + 1)
 
 
-async def test_a_bot_of_a_kind_that_is_no_longer_accepted_is_offline(tmp_path: Path, lots_module: bytes) -> None:
+async def test_a_bot_of_a_kind_that_is_no_longer_accepted_is_offline(tmp_path: Path, random_module: bytes) -> None:
     async with hosting(tmp_path) as (client, _):
         token = await client.token("alice", *ALL_SCOPES)
         await submit(client, token, "mine", RANDOM_BOT)
@@ -189,7 +189,7 @@ async def test_a_bot_of_a_kind_that_is_no_longer_accepted_is_offline(tmp_path: P
         assert (
             "accepting bots of kind wasm" in (await refusal_of(submit(client, token, "mine", FIRST_CELL_BOT))).trailing
         )
-        await submit(client, token, "lots", lots_module, "wasm")
+        await submit(client, token, "guesser", random_module, "wasm")
 
 
 async def test_an_unreadable_program_does_not_stop_the_server(tmp_path: Path) -> None:

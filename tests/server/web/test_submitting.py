@@ -24,7 +24,7 @@ class Mine(Bot):
 
 def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) -> None:
     data = environment(XDG_DATA_HOME=str(tmp_path))
-    module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
     good_file, bad_file = tmp_path / "mine.py", tmp_path / "bad.py"
     good_file.write_text(BOT.format("position.free[0]"))
     bad_file.write_text(BOT.format("99"))
@@ -43,7 +43,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             page.get_by_label("The file:").set_input_files(module)
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.get_by_role("button", name="Upload", exact=True).click()
-            expect(page.get_by_role("heading", name="lots", level=1)).to_be_visible()
+            expect(page.get_by_role("heading", name="random-c", level=1)).to_be_visible()
             expect(page.get_by_text("WebAssembly, ")).to_be_visible()
             page.goto("/me?tab=upload")
             page.get_by_label("The file:").set_input_files(bad_file)

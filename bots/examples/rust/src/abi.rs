@@ -1,4 +1,4 @@
-//! `noughts_bot.h`, version 1, in Rust. The header says what each field means.
+//! `noughts_bot.h`, version 1, in Rust, without the fields that were appended later. The header explains each field.
 
 use std::ffi::{c_char, c_void};
 
@@ -51,11 +51,11 @@ pub struct Api {
     pub variants: *const c_char,
 }
 
-// It holds pointers to constants only.
+// It contains only pointers to constants.
 unsafe impl Sync for Api {}
 
 impl Sets {
-    /// The cells of set `index`. Safe for as many sets as the header promises.
+    /// Returns the cells of set `index`, which must be less than the number of sets that the header states.
     pub fn get(&self, index: u32) -> &[u32] {
         unsafe {
             let (start, end) = (*self.starts.add(index as usize), *self.starts.add(index as usize + 1));
@@ -69,12 +69,12 @@ impl Turn {
         unsafe { &*self.variant }
     }
 
-    /// The cells played so far, from the empty board on; even ones are side 0's.
+    /// Returns the cells played so far, from the empty board; even indices are side 0's.
     pub fn moves(&self) -> &[u32] {
         unsafe { std::slice::from_raw_parts(self.moves, self.ply as usize) }
     }
 
-    /// The cells where a stone may be placed, ascending.
+    /// Returns the free cells that gravity allows, in ascending order.
     pub fn free(&self) -> Vec<u32> {
         let variant = self.variant();
         let mut taken = vec![false; variant.cells as usize];
@@ -85,15 +85,16 @@ impl Turn {
         (0..variant.cells).filter(|&cell| !taken[cell as usize] && supported(cell)).collect()
     }
 
-    pub fn draws(&self) -> Draws {
-        Draws(self.seed.wrapping_add(u64::from(self.ply).wrapping_mul(0xD134_2543_DE82_EF95)))
+    pub fn rng(&self) -> Rng {
+        Rng(self.seed.wrapping_add(u64::from(self.ply).wrapping_mul(0xD134_2543_DE82_EF95)))
     }
 }
 
-/// The chance of one move: splitmix64.
-pub struct Draws(u64);
+/// The random numbers of one move: splitmix64.
+pub struct Rng(u64);
 
-impl Draws {
+impl Rng {
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -102,7 +103,7 @@ impl Draws {
         z ^ (z >> 31)
     }
 
-    /// A uniform number from 0 to `count - 1`.
+    /// Returns a random number from 0 to `count - 1`.
     pub fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.bits()) * count as u128) >> 64) as usize
     }

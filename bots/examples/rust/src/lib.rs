@@ -1,4 +1,4 @@
-//! A free cell, each with the same chance. It chooses what Noughts' own `random` chooses.
+//! Plays a random free cell, the same cell as Noughts' own bot `random`.
 
 #[allow(dead_code)] // this bot does not need all of it
 mod abi;
@@ -7,11 +7,11 @@ use std::ffi::c_void;
 
 fn choose(turn: &abi::Turn) -> Option<u32> {
     let free = turn.free();
-    free.get(turn.draws().below(free.len())).copied()
+    free.get(turn.rng().below(free.len())).copied()
 }
 
 extern "C" fn play(_bot: *mut c_void, turn: *const abi::Turn) -> i32 {
-    // A panic must not leave through C: Rust ends the process then, and the game is lost.
+    // Do not panic here: Rust would end the process, and the bot would lose the game.
     choose(unsafe { &*turn }).map_or(abi::RESIGN, |cell| cell as i32)
 }
 
