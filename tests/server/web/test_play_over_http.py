@@ -305,6 +305,8 @@ def test_leaving_is_idempotent_and_takes_the_bot_offline(site: Site, server: Ser
         (b'{"bot": "\\ud800"}', "bot: got"),
         (b'{"bot": "x", "colour": "red"}', "colour: unknown"),
         (b'{"bot": "x", "\\ud800": "red"}', "ud800"),
+        (b'{"bot": "x", "bot": "y"}', 'body: got the field "bot" twice in one object, expected it once'),
+        (b'{"\\ud800": 1, "\\ud800": 2}', 'the field "\\ud800" twice'),
         (b'{"bot": "x", "capacity": 0}', "capacity: got 0"),
         (b'{"bot": "x", "capacity": true}', "capacity: got true"),
         (b'{"bot": "x", "variants": "tictactoe"}', "variants: got"),

@@ -174,6 +174,12 @@ def test_a_body_that_does_not_fit_is_refused(registering: Registering, body: str
     assert (status, bool(answer["error"]["message"])) == (400, True)
 
 
+def test_a_body_with_a_field_twice_is_refused(registering: Registering) -> None:
+    status, answer = send_json(registering.site, '{"name": "one", "invitation": "x", "name": "two"}')
+    assert status == 400
+    assert answer["error"]["message"] == 'body: got the field "name" twice in one object, expected it once'
+
+
 def test_join_command_registers_with_the_link_only(registering: Registering) -> None:
     joined = json.loads(invoke(["join", registering.link, "--name", "linked", "--format", "json"]).stdout)
     assert (joined["owner"], joined["token"][:4]) == ("linked", "nou_")

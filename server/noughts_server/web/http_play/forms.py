@@ -1,6 +1,5 @@
 """Reads the bodies of requests to play over HTTP, whose fields `play_contract` lists."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +8,13 @@ from typing import Any
 from starlette.requests import Request
 
 from noughts_server.web.documents import Document
+from noughts_server.web.json_bodies import read_json, shown_json
 from noughts_server.web.play_contract import MOVE, MOVES, NEW_SESSION, Field
 from noughts_server.web.upstream import Failure
 
 _MOST_BODY_BYTES = 256 << 10
-_SHOWN = 60
-"""Characters of a wrong value that an error shows."""
+_LONGEST_NAME_SHOWN = 60
+"""Characters of an unknown name that an error shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class SentMove:
 
 async def read_new_session(request: Request) -> NewSession:
     """Return the session that the body asks for. Raises Failure."""
-    values = _read(await _json(request), NEW_SESSION, "")
+    values = _read(await _read_body(request), NEW_SESSION, "")
     return NewSession(
         bot=values["bot"],
         version=values["version"],
@@ -62,7 +62,7 @@ async def read_new_session(request: Request) -> NewSession:
 
 async def read_moves(request: Request) -> list[SentMove]:
     """Return the moves in the body. Raises Failure."""
-    rows = _read(await _json(request), MOVES, "")["moves"]
+    rows = _read(await _read_body(request), MOVES, "")["moves"]
     moves = [_move(row, f"moves[{index}].") for index, row in enumerate(rows)]
     turns = [move.turn for move in moves]
     if len(set(turns)) < len(turns):
@@ -87,34 +87,25 @@ def _move(row: Any, prefix: str) -> SentMove:
     )
 
 
-async def _json(request: Request) -> Any:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST_BODY_BYTES:
-            raise Failure(413, f"This request has more than {_MOST_BODY_BYTES:,} bytes.", "Send fewer moves at once.")
-    if not body and "upgrade" in request.headers:
-        # The parser of HTTP/1.1 stops at such a header. Java's client sends it by default.
-        raise Failure(
-            400, "The header Upgrade asks for another protocol than HTTP/1.1.", "Send it without this header."
-        )
-    try:
-        return json.loads(body.decode())
-    except (ValueError, RecursionError) as error:
-        hint = 'Send an object, for example {"bot": "mybot"}.'
-        raise Failure(400, "The body of this request is not JSON.", hint) from error
+async def _read_body(request: Request) -> Any:
+    return await read_json(
+        request,
+        most_bytes=_MOST_BODY_BYTES,
+        hint='Send an object, for example {"bot": "mybot"}.',
+        too_large_hint="Send fewer moves at once.",
+    )
 
 
 def _read(document: Any, fields: tuple[Field, ...], prefix: str) -> Mapping[str, Any]:
     """Return the values of an object by name. Raises Failure for an unknown, missing or wrong field."""
     if not isinstance(document, dict):
         subject = prefix.rstrip(".") or "body"
-        raise Failure(400, f"{subject}: got {_shown(document)}, expected an object")
+        raise Failure(400, f"{subject}: got {shown_json(document)}, expected an object")
     known = {field.name for field in fields}
     for name in document:
         if name not in known:
-            shown = name if _is_text(name) else _shown(name)  # an answer cannot contain lone surrogates
-            raise Failure(400, f"{prefix}{shown[:_SHOWN]}: unknown", f"Known: {', '.join(sorted(known))}.")
+            shown = name if _is_text(name) else shown_json(name)  # an answer cannot contain lone surrogates
+            raise Failure(400, f"{prefix}{shown[:_LONGEST_NAME_SHOWN]}: unknown", f"Known: {', '.join(sorted(known))}.")
     values: dict[str, Any] = {}
     for field in fields:
         value = document.get(field.name)
@@ -123,7 +114,7 @@ def _read(document: Any, fields: tuple[Field, ...], prefix: str) -> Mapping[str,
         elif _fits(value, field.schema):
             values[field.name] = value
         else:
-            got = _shown(value) if field.name in document else "nothing"
+            got = shown_json(value) if field.name in document else "nothing"
             raise Failure(400, f"{prefix}{field.name}: got {got}, expected {field.expected}", field=prefix + field.name)
     return values
 
@@ -162,9 +153,3 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _shown(value: Any) -> str:
-    """Return a value as JSON, shortened."""
-    text = json.dumps(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
