@@ -246,10 +246,31 @@ def _as_played(parameter: Parameter, value: float, threshold: float) -> float:
     return math.floor(inside + threshold) if parameter.whole else inside
 
 
+class TunedParameter(NamedTuple):
+    """A parameter after the games so far."""
+
+    parameter: Parameter
+    last: float
+    """The value after the last iteration."""
+    optimum: Optimum | None
+    """The estimated optimum; None if the games do not show one."""
+
+    @property
+    def tuned(self) -> float:
+        """Return the value to use: the estimated optimum, inside the limits, or else the last value."""
+        parameter = self.parameter
+        value = min(max(self.optimum.value, parameter.low), parameter.high) if self.optimum else self.last
+        return float(round(value)) if parameter.whole else value
+
+
+def tuned_parameters(course: Course) -> list[TunedParameter]:
+    """Return all parameters with their last values and their estimated optima."""
+    return [
+        TunedParameter(parameter, last, optimum)
+        for parameter, last, optimum in zip(course.tuning.parameters, course.values[-1], course.optima(), strict=True)
+    ]
+
+
 def tuned_values(course: Course) -> dict[str, float]:
-    """Return the values to use after the games so far: the estimated optima, else the last values."""
-    tuned = {}
-    for parameter, last, optimum in zip(course.tuning.parameters, course.values[-1], course.optima(), strict=True):
-        value = min(max(optimum.value, parameter.low), parameter.high) if optimum else last
-        tuned[parameter.name] = float(round(value)) if parameter.whole else value
-    return tuned
+    """Return the values to use after the games so far, by the names of the parameters."""
+    return {row.parameter.name: row.tuned for row in tuned_parameters(course)}

@@ -1,6 +1,7 @@
 """The command `noughts tune`."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from noughts_server.cli.tuning_files import CourseFile, conditions_of, read_para
 from noughts_server.local.plan import LocalFault, LocalPlan, LocalStop
 from noughts_server.local.tuning import BotTemplate, first_specs, value_text
 from noughts_server.local.tuning import tune as tune_bot
-from noughts_server.statistics.spsa import Course, PlayedIteration, Tuning, tuned_values
+from noughts_server.statistics.spsa import Course, PlayedIteration, TunedParameter, Tuning, tuned_parameters
 
 _MOST_GAMES = 10_000
 _MOST_OUTPUT_LINES = 20
@@ -124,10 +125,11 @@ def tune(
         configure_logs(LogLevel.WARNING)
         stop = LocalStop()
         lost_games = run_loop(_play(plan, bot, course, results, stop))
+    parameters_after = tuned_parameters(course)
     if svg is not None:
-        write_curves(svg, course)
-    document = {**_document(bot, course), "games_lost_by_fault": sum(lost_games.values())}
-    output.show(document, lambda: _print(bot, course))
+        write_curves(svg, course, parameters_after)
+    document = {**_document(bot, course, parameters_after), "games_lost_by_fault": sum(lost_games.values())}
+    output.show(document, lambda: _print(bot, course, parameters_after))
     for reason, games in lost_games.items():
         printing.warn(f"{printing.count(games, 'game')} lost by a fault count as losses: the bot {reason}.")
     if not course.finished:
@@ -185,24 +187,28 @@ def _games_document(plan: LocalPlan) -> dict[str, Any]:
     }
 
 
-def _document(bot: BotTemplate, course: Course) -> dict[str, Any]:
+def _tuned_text(bot: BotTemplate, rows: Sequence[TunedParameter]) -> str:
+    """Return the spec of the tuned bot."""
+    return bot.text_with({row.parameter.name: row.tuned for row in rows})
+
+
+def _document(bot: BotTemplate, course: Course, rows: Sequence[TunedParameter]) -> dict[str, Any]:
     tuning = course.tuning
-    tuned = tuned_values(course)
     parameters = [
         {
-            "name": parameter.name,
-            "start": parameter.start,
-            "last": last,
-            "optimum": None if optimum is None else optimum.value,
-            "low95": None if optimum is None else optimum.low,
-            "high95": None if optimum is None else optimum.high,
-            "tuned": tuned[parameter.name],
+            "name": row.parameter.name,
+            "start": row.parameter.start,
+            "last": row.last,
+            "optimum": None if row.optimum is None else row.optimum.value,
+            "low95": None if row.optimum is None else row.optimum.low,
+            "high95": None if row.optimum is None else row.optimum.high,
+            "tuned": row.tuned,
         }
-        for parameter, last, optimum in zip(tuning.parameters, course.values[-1], course.optima(), strict=True)
+        for row in rows
     ]
     return {
         "bot": bot.text,
-        "tuned": bot.text_with(tuned),
+        "tuned": _tuned_text(bot, rows),
         "iterations": course.iteration - 1,
         "iterations_total": tuning.iterations,
         **printing.seed_document(tuning.seed),
@@ -210,30 +216,29 @@ def _document(bot: BotTemplate, course: Course) -> dict[str, Any]:
     }
 
 
-def _print(bot: BotTemplate, course: Course) -> None:
+def _print(bot: BotTemplate, course: Course, rows: Sequence[TunedParameter]) -> None:
     console = printing.stdout()
     tuning = course.tuning
     printing.heading(console, f"{bot.text}: {course.iteration - 1:,} iterations, seed {tuning.seed}")
     print_curves(course)
-    tuned = tuned_values(course)
-    rows = [
+    cells = [
         (
-            parameter.name,
-            f"{parameter.start:.4g}",
-            f"{last:.4g}",
-            "" if optimum is None else f"{optimum.value:.4g}",
-            "" if optimum is None else f"{optimum.low:.4g} to {optimum.high:.4g}",
-            value_text(tuned[parameter.name]),
+            row.parameter.name,
+            f"{row.parameter.start:.4g}",
+            f"{row.last:.4g}",
+            "" if row.optimum is None else f"{row.optimum.value:.4g}",
+            "" if row.optimum is None else f"{row.optimum.low:.4g} to {row.optimum.high:.4g}",
+            value_text(row.tuned),
         )
-        for parameter, last, optimum in zip(tuning.parameters, course.values[-1], course.optima(), strict=True)
+        for row in rows
     ]
     columns = ("parameter", ">start", ">last value", ">optimum", ">95 % interval", ">tuned")
-    console.print(printing.table(columns, rows))
-    if not all(course.optima()):
+    console.print(printing.table(columns, cells))
+    if any(row.optimum is None for row in rows):
         console.print("A parameter without an optimum: the games do not show yet where the bot is strongest.")
-    start = {parameter.name: parameter.start for parameter in tuning.parameters}
+    tuned = _tuned_text(bot, rows)
+    start = bot.text_with({row.parameter.name: row.parameter.start for row in rows})
     console.print(
-        f"Tuned: {bot.text_with(tuned)}\nCheck: noughts match '{bot.text_with(tuned)}' '{bot.text_with(start)}'"
-        " --sprt elo0=0,elo1=5",
+        f"Tuned: {tuned}\nCheck: noughts match '{tuned}' '{start}' --sprt elo0=0,elo1=5",
         soft_wrap=True,
     )

@@ -1,5 +1,6 @@
 """The curves of a tuning: each parameter's value by iteration, in a terminal and as a picture."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.drawing.chart import print_line_chart
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.extras import require_extra
-from noughts_server.statistics.spsa import Course, Optimum, Parameter
+from noughts_server.statistics.spsa import Course, TunedParameter
 
 if TYPE_CHECKING:
     from noughts_server.drawing.charts import Chart
@@ -35,24 +36,22 @@ def check_picture(file: Path) -> None:
         raise Problem(f"--svg {file}: there is no folder {file.parent}")
 
 
-def write_curves(file: Path, course: Course) -> None:
+def write_curves(file: Path, course: Course, rows: Sequence[TunedParameter]) -> None:
     """Write a picture with a chart for each parameter. Raises Problem."""
     # This module needs the extra `charts`.
     from noughts_server.drawing.charts import chart_file
 
-    charts = [
-        _chart(course, index, parameter, optimum)
-        for index, (parameter, optimum) in enumerate(zip(course.tuning.parameters, course.optima(), strict=True))
-    ]
+    charts = [_chart(course, index, row) for index, row in enumerate(rows)]
     title = f"Tuning over {course.iteration - 1:,} iterations"
     with problems_with(f"--svg {file}", OSError, raises=Problem):
         file.write_text(chart_file(charts, title), encoding="utf-8")
 
 
-def _chart(course: Course, index: int, parameter: Parameter, optimum: Optimum | None) -> "Chart":
+def _chart(course: Course, index: int, row: TunedParameter) -> "Chart":
     """Return a parameter's values by iteration, with the interval of its estimated optimum."""
     from noughts_server.drawing.charts import Chart, Frame, Tick, round_numbers
 
+    parameter, optimum = row.parameter, row.optimum
     points = _points(course, index)
     values = [value for _, value in points]
     if optimum is not None:
