@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from noughts_server.store.engine.database import Connection
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 _SQLITE = b"SQLite format 3\0"
 _EXPECTED = (
     "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .parquet, .pgn, .csv), "
-    "or a database (--db)"
+    "or an SQLite database"
 )
 
 
@@ -72,7 +73,7 @@ class TournamentGames(NamedTuple):
 
     title: str
     games: Iterable[RecordedGame]
-    about: "About"
+    about: About
 
     def tally(self) -> Tally:
         return Tally(self.games, self.about)
@@ -83,7 +84,7 @@ class GameSource(ServerOptions):
     """The source of a tournament's games: parameters of the commands for tables and reports."""
 
     source: Annotated[
-        str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or database given by --db")
+        str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or SQLite database")
     ]
     tournament: Annotated[
         str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")
@@ -200,21 +201,20 @@ def _write_stored(connection: "Connection", name: str, out: IO[str]) -> None:
 
 def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
     """Yield the games in a file. Raises Problem at the first game that cannot be read."""
-    return (valid_game(file, numbered) for numbered in read_games(file, dialect=dialect))
+    return (valid_game(file, placed) for placed in read_games(file, dialect=dialect))
 
 
-def valid_game(file: str, numbered: PlacedGame) -> RecordedGame:
+def valid_game(file: str, placed: PlacedGame) -> RecordedGame:
     """Return the game. Raises Problem with its place if it could not be read."""
-    if isinstance(numbered.game, RecordError) and numbered.game.fix:
-        raise Problem(f"{place_in(file, numbered)}: {numbered.game}", numbered.game.fix)
-    if isinstance(numbered.game, RecordError):
-        raise Problem(f"{place_in(file, numbered)}: {numbered.game}", f"noughts records check {file} lists all errors.")
-    return numbered.game
+    if isinstance(placed.game, RecordError):
+        hint = placed.game.fix or f"noughts records check {file} lists all errors."
+        raise Problem(f"{place_in(file, placed)}: {placed.game}", hint)
+    return placed.game
 
 
-def place_in(file: str, numbered: PlacedGame) -> str:
+def place_in(file: str, placed: PlacedGame) -> str:
     """Return the place of a game in a file, for errors."""
-    return f"{numbered.file or file}, line {numbered.line:,}"
+    return f"{placed.file or file}, line {placed.line:,}"
 
 
 def game_record(game: RecordedGame) -> RecordedGame:
@@ -254,15 +254,15 @@ def _games_of_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
     return client.list_items(client.games.ListGames, request, lambda page: page.games)
 
 
-def with_last(games: Iterable[Result]) -> Iterator[tuple[Result, bool]]:
-    """Yield each game, and whether it is the last."""
-    remaining = iter(games)
-    for first_game in remaining:
-        game = first_game
-        for next_game in remaining:
-            yield game, False
-            game = next_game
-        yield game, True
+def with_last(items: Iterable[Item]) -> Iterator[tuple[Item, bool]]:
+    """Yield each item, and whether it is the last. An item waits until the next one is read."""
+    remaining = iter(items)
+    for first in remaining:
+        item = first
+        for following in remaining:
+            yield item, False
+            item = following
+        yield item, True
 
 
 def record_of(game: games_pb2.Game, event: str = "") -> RecordedGame:
