@@ -1,4 +1,4 @@
-"""For authors of bots: a class with one method, and a function that plays it.
+"""The package for authors of bots. A bot is a class with one method, and `run` connects it to a server.
 
 from noughts_bots import Bot, run
 
@@ -56,7 +56,7 @@ _IMPORTED_ON_FIRST_USE = {
     "run": "noughts_bots.connection.run",
     "run_async": "noughts_bots.connection.run",
 }
-"""The modules of names that need grpc or numpy: a child of the referee must start at once, and numpy can be missing."""
+"""The modules of names that need grpc or numpy. A child of the referee must start at once, and numpy can be missing."""
 
 sys.meta_path.append(FormerPaths())
 

@@ -102,7 +102,7 @@ class Answers(NamedTuple):
     exhausted: Container[int] = ()
     """The indices of answers that lose on time."""
     scores: Sequence[tuple[int, float]] = ()
-    """See `Observer.answered`."""
+    """As (index, score), only finite scores."""
     comments: Sequence[tuple[int, str]] = ()
     """As (index, comment)."""
     thoughts: Sequence[tuple[int, Thought]] = ()
@@ -110,8 +110,11 @@ class Answers(NamedTuple):
 
 
 class Arbiter:
+    """Judges the running games. Its lists collect what the referee must handle after each call."""
+
     def __init__(self) -> None:
         self.ended: list[Game] = []
+        """Games that have ended since the last `take_ended`."""
         self.agreed: list[Game] = []
         """Games that have begun by agreement since this list was last cleared."""
         self.advanced: list[Game] = []
@@ -121,6 +124,7 @@ class Arbiter:
         self.touched: set[Player] = set()
         """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
+        """The number of answers that came too late, since the start."""
         self._waiting_for_commit: dict[GameKey, list[tuple[Player, Game]]] = {}
         """Games that are over but not stored yet, with the players that get the end only after the commit."""
         self._last_handle = 0
@@ -341,7 +345,7 @@ class Arbiter:
         game.mover.outbox.ask(game)
 
     def end_overdue(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
-        """End games whose questions (game, ply, microseconds since asked) are overdue. No other clock is charged."""
+        """End the games whose questions (game, ply, microseconds since asked) are overdue. This charges no clocks."""
         for handle, ply, took in questions:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:

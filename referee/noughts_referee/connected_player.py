@@ -46,19 +46,20 @@ class SeatPool:
     """The capacity of a player, or of a tournament, for concurrent games.
 
     Between calls of `_settle`, a slot waits in a pool only if the pool is full. Code that frees a seat, or does not use
-    an offered one, must therefore offer it to the next slot in line.
+    an offered one, must therefore offer it to the next waiting slot.
     """
 
     taken: int = field(default=0, init=False)
     """Running games."""
     timed_taken: int = field(default=0, init=False)
     """Running games with clocks."""
-    # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
+    # Slots that wait for a seat here, in order of arrival. There are two queues, because a player can have seats for
     # untimed games but none for timed ones.
     timed: deque[WaitingSlot] = field(default_factory=deque, init=False)
     untimed: deque[WaitingSlot] = field(default_factory=deque, init=False)
 
-    def line(self, timed: bool) -> deque[WaitingSlot]:
+    def waiting(self, timed: bool) -> deque[WaitingSlot]:
+        """Return the slots of timed games, or of untimed games, that wait for a seat."""
         return self.timed if timed else self.untimed
 
     def full(self, seats: Seats, timed: bool) -> bool:
@@ -73,18 +74,18 @@ class SeatPool:
         if timed:
             self.timed_taken += games
 
-    def wait(self, timed: bool, waiting: WaitingSlot) -> None:
-        """Insert a slot into its line in order of arrival."""
-        line = self.line(timed)
-        if not line or line[-1] < waiting:
-            line.append(waiting)
+    def wait(self, timed: bool, slot: WaitingSlot) -> None:
+        """Insert a slot among those that wait, in order of arrival."""
+        waiting = self.waiting(timed)
+        if not waiting or waiting[-1] < slot:
+            waiting.append(slot)
         else:
-            insort(line, waiting)
+            insort(waiting, slot)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ConnectedPlayer(Player):
-    """A player with its connection and its capacity: one connection, or one process."""
+    """A player with its capacity, and with one connection or several `members` that have one each."""
 
     pool: SeatPool = field(default_factory=SeatPool)
     guests: SeatPool = field(default_factory=SeatPool)
@@ -125,10 +126,10 @@ class ConnectedPlayer(Player):
         busy = pool.timed or pool.timed_taken or (test and (pool.untimed or pool.taken))
         return Seats(0, 0) if busy else self.tournament_seats()
 
-    def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
-        """Return the running games of tournaments, or with `guest` of challenges and guests' tests."""
+    def guest_games(self) -> Iterator[Game]:
+        """Return the running games of challenges and guests' tests."""
         games = chain.from_iterable(each.games.values() for each in self.connections)
-        return (game for game in games if game.conditions.guest is guest)
+        return (game for game in games if game.conditions.guest)
 
     def freest(self, timed: bool) -> "ConnectedPlayer":
         """Return the member for the next game: the one with the fewest games that has a free seat."""

@@ -46,12 +46,17 @@ _GUESTS_LAST = 1 << 62
 
 @dataclass(slots=True, eq=False)
 class _Tournament(SeatPool):
+    """The capacity of a tournament, and the conditions of its games that do not change (see `GameConditions`)."""
+
     concurrency: int
     is_timed: bool
     guest: bool
+    """Whether it is a challenge or a guest's test, whose games have separate capacity."""
     guest_test: bool
     entries: list[ConnectedPlayer]
+    """The players of the entries, by number."""
     withdrawn: dict[int, str] = field(default_factory=dict)
+    """The reasons of withdrawals, by number of the entry."""
 
 
 class Referee:
@@ -65,7 +70,7 @@ class Referee:
         journal: Callable[[Iterable[Game]], None] = lambda games: None,
         comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
     ) -> None:
-        """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games whenever they progress."""
+        """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games that have progressed."""
         self.arbiter = Arbiter()
         self.stalls = Stalls()
         """Stalls of the server, which connections do not count as thinking time."""
@@ -84,7 +89,7 @@ class Referee:
         """Slots not yet started, by tournament."""
         self._arrivals = 0
         self._hold_reasons: set[str] = set()
-        """The reasons for which no game begins now; empty if games can begin."""
+        """The reasons why no game begins now; empty if games can begin."""
         self.on_progress: Callable[[], None] = lambda: None
         """Called after games have ended or begun."""
         self.on_displaced: Callable[[GameConditions], None] = lambda guest: None
@@ -116,9 +121,9 @@ class Referee:
         arrivals = count(self._arrivals + 1 + (_GUESTS_LAST if tournament.guest else 0))
         self._arrivals += len(unit.slots)
         full = tournament.taken >= tournament.concurrency
-        line = tournament.line(tournament.is_timed) if full else self._queue
-        line.extend(zip(arrivals, unit.slots, repeat(unit)))
-        if line is self._queue:
+        waiting = tournament.waiting(tournament.is_timed) if full else self._queue
+        waiting.extend(zip(arrivals, unit.slots, repeat(unit)))
+        if waiting is self._queue:
             heapify(self._queue)
         self._settle()
 
@@ -137,7 +142,7 @@ class Referee:
         return sum(
             unit.conditions.tournament == tournament
             for player in absent
-            for _, _, unit in player.pool.line(pool.is_timed)
+            for _, _, unit in player.pool.waiting(pool.is_timed)
         )
 
     @property
@@ -196,7 +201,10 @@ class Referee:
             self._settle()
 
     def concede(self, tournament: int, entries: Mapping[int, str]) -> None:
-        """Begin no game of the tournament, and end the running ones of these entries as lost, with the reasons."""
+        """Forget the tournament's waiting slots, and end the running games of these entries as lost.
+
+        `entries` has the reasons by number of the entry.
+        """
         self.withdraw(tournament)
         pool = self._tournaments.get(tournament)
         if pool is not None:
@@ -206,9 +214,9 @@ class Referee:
             self._settle()
 
     def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield each entry for which games wait, with the (game, ply) of its open question without a clock.
+        """Yield the entries for which games wait: (entry, (game, ply)) for each open question without a clock.
 
-        (0, 0) means that the entry is offline and has running or waiting games in the tournament.
+        (entry, (0, 0)) means that the entry is offline and has running or waiting games in the tournament.
         """
         pool = self._tournaments.get(tournament)
         if pool is None:
@@ -226,7 +234,7 @@ class Referee:
                 yield entry, (0, 0)
 
     def evict(self, tournament: int) -> None:
-        """Forget a tournament that has no slot and no game left."""
+        """Forget a tournament, unless it has waiting slots or running games."""
         if not self.queued(tournament) and not self.in_flight(tournament):
             self._tournaments.pop(tournament, None)
             self._queued.pop(tournament, None)
@@ -403,9 +411,9 @@ class Referee:
             pair = cast("_Pair", players)
             for pool in (own, *(player.guests if own.guest else player.pool for player in pair)):
                 pool.take(-games, own.is_timed)
-                for line in (pool.untimed, pool.timed):
-                    for _ in range(min(games, len(line))):
-                        heappush(queue, line.popleft())
+                for waiting in (pool.untimed, pool.timed):
+                    for _ in range(min(games, len(waiting))):
+                        heappush(queue, waiting.popleft())
             if not own.guest:
                 for player in pair:
                     if own.is_timed or not player.pool.taken:
@@ -413,10 +421,10 @@ class Referee:
 
     def _reconsider(self, pool: SeatPool) -> None:
         """Queue all slots that wait in the pool, because its capacity has changed."""
-        for line in (pool.timed, pool.untimed):
-            for waiting in line:
-                heappush(self._queue, waiting)
-            line.clear()
+        for waiting in (pool.timed, pool.untimed):
+            for slot in waiting:
+                heappush(self._queue, slot)
+            waiting.clear()
 
     def _begin(self) -> bool:
         """Start every queued slot that finds capacity; the others wait at a full pool. Return whether a game began."""
@@ -455,7 +463,7 @@ class Referee:
                     pool.take(1, timed)
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
-                    guests = chain(first.tournament_games(guest=True), second.tournament_games(guest=True))
+                    guests = chain(first.guest_games(), second.guest_games())
                     for displaced in {game.conditions.tournament: game.conditions for game in guests}.values():
                         self.on_displaced(displaced)
                 if first.members:
@@ -477,10 +485,10 @@ class Referee:
         return began or bool(walkovers)
 
     def _pass_on(self, pool: SeatPool, seats: Seats, timed: bool) -> None:
-        """Offer a seat that a slot did not use to the next in line."""
-        line = pool.line(timed)
-        if line and not pool.full(seats, timed):
-            heappush(self._queue, line.popleft())
+        """Offer a seat that a slot did not use to the next waiting slot."""
+        waiting = pool.waiting(timed)
+        if waiting and not pool.full(seats, timed):
+            heappush(self._queue, waiting.popleft())
 
 
 def _keys(game: Game) -> tuple[int, int]:

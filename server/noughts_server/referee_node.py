@@ -127,7 +127,8 @@ class RefereeNode:
 async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNode]:
     """Run a referee that plays inside the block.
 
-    Raises the errors for which the referee cannot start or continue, and those of the block, not in exception groups.
+    Raises the errors that prevent the referee from starting or continuing, and the errors of the block. None of them is
+    wrapped in an exception group.
     """
     tune_collector()
     allow_many_files()
@@ -154,7 +155,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         referee.on_displaced = guest_displacer(director, play.local)
         bus.on_connected.append(bots.resynchronise)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
-        wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
+        subscriptions = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
         refused: dict[int, str] = {}
         absences = Absences(
             store=store,
@@ -173,7 +174,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
             offers = Offers(
-                bench=ForfeitingPlayers(referee),
+                forfeiting_players=ForfeitingPlayers(referee),
                 sessions=sessions,
                 launcher=launcher,
                 seats=settings.seats,
@@ -197,7 +198,14 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             await stack.enter_async_context(running(bots_of_host(host).run()))
         play.local.queue.seats = settings.seats
         await stack.enter_async_context(
-            running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch(), Proofs(referee).run())
+            running(
+                bots.run(),
+                subscriptions.run(),
+                guard.run(),
+                absences.run(),
+                OpenFiles().watch(),
+                Proofs(referee).run(),
+            )
         )
         await stack.enter_async_context(running(referee.stalls.watch()))
         await stack.enter_async_context(play.local.supplying(resumes_play=False))

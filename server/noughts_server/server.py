@@ -102,7 +102,7 @@ class Server:
     """Returns whether this server does the work that only one server of a cluster does."""
     health: health.aio.HealthServicer
     analyses: Analyses | None
-    """None: it analyses no games."""
+    """None if the server analyses no games."""
 
     def abandon(self) -> None:
         """End all running games as void. Their slots are played after the next start of the server."""
@@ -135,8 +135,8 @@ async def running_server(
 ) -> AsyncIterator[Server]:
     """Run a server that accepts calls inside the block. `host` creates the part that tests and plays submitted bots.
 
-    Raises the errors for which the server cannot start or continue, and those of the block. They are not in exception
-    groups, although the server's tasks are in groups.
+    Raises the errors that prevent the server from starting or continuing, and the errors of the block. None of them is
+    wrapped in an exception group, although the server's tasks run in task groups.
     """
     tune_collector()
     allow_many_files()

@@ -1,4 +1,4 @@
-"""A referee with players whose connections only count wake-ups: tests give the answers themselves."""
+"""A referee with players whose connections only count wake-ups, so that tests give the answers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,6 +18,7 @@ class ScriptedConnection:
         self.capacity_untimed = untimed
         self.online = True
         self.wakes = 0
+        """The number of calls of `wake`."""
 
     def wake(self) -> None:
         self.wakes += 1
@@ -29,6 +30,7 @@ class RefereeDriver:
     def __init__(self) -> None:
         self.reports: list[list[FinishedGame]] = []
         self.progress = 0
+        """The number of calls of `Referee.on_progress`."""
         self.referee = Referee(self.reports.append, margin_us=0)
         self.referee.on_progress = self._count_progress
 
@@ -45,7 +47,7 @@ class RefereeDriver:
         return player
 
     def leave(self, key: int) -> None:
-        """The player's connection is lost; its games wait for it."""
+        """Disconnect the player. Its games wait for it."""
         wire = self.referee.player(key).wire
         if wire is not None:
             wire.capacity_timed = wire.capacity_untimed = 0  # type: ignore[misc]  # a scripted connection can change
@@ -61,7 +63,7 @@ class RefereeDriver:
         return [games[handle] for handle in sorted(games)]
 
     def resign(self, games: Iterable[Game]) -> None:
-        """Resign each of these games for the side to move, in one frame for each player."""
+        """Let the side to move resign in each of these games, in one frame for each player."""
         by_mover: dict[int, list[Game]] = {}
         for game in games:
             by_mover.setdefault(game.mover.key, []).append(game)
@@ -69,7 +71,13 @@ class RefereeDriver:
             self.answer(key, batch, [0] * len(batch), resigned=range(len(batch)))
 
     def answer(self, key: int, games: Sequence[Game], cells: Sequence[int], resigned: Sequence[int] = ()) -> None:
-        handles, plies = [game.handle for game in games], [game.ply for game in games]
-        answers = Answers(handles, plies, cells, [0] * len(games), resigned)
+        """Answer the open question of each of these games at once; `resigned` has the indexes that resign."""
+        answers = Answers(
+            games=[game.handle for game in games],
+            plies=[game.ply for game in games],
+            cells=cells,
+            times_us=[0] * len(games),
+            resigned=resigned,
+        )
         complaints = self.referee.judge_answers(self.referee.player(key), answers)
         assert complaints == []

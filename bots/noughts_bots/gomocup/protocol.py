@@ -140,8 +140,8 @@ VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values
 """The variants with a rule of the protocol. `mnk` stands only for five in a row here."""
 NAMED_VARIANTS = ("gomoku", "gomoku20", *VARIANTS[1:])
 """The same variants by their own names, without `mnk`."""
-PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
-"""The variants with a rule in words, for messages."""
+VARIANTS_IN_WORDS = "a variant of Gomocup engines: five in a row on a flat board"
+"""The variants with a rule of the protocol, for errors after "expected"."""
 
 
 def name_of(rule: int) -> str:

@@ -9,9 +9,9 @@ from noughts_referee.rules import Draws, Variant, column_name, symmetries
 _RANDOM_MARKS = "ABCDEFGHJKLMNPQRSTUVWYZ"
 """Letters without the usual marks, X and O, and without I, which looks like 1."""
 _RANDOM_COLUMNS = 52
-"""The number of columns from which random names are taken: all that have a name."""
+"""The number of columns from which random names are taken: all names that exist, `a` to `az`."""
 _RANDOM_ROWS = 60
-"""The number of rows from which random names are taken."""
+"""The number of rows from which random names are taken: twice the rows of the largest board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
     if not scrambled:
         columns = tuple(map(column_name, range(variant.columns)))
         return View(variant, tuple(range(variant.cells)), columns, tuple(map(str, range(variant.rows, 0, -1))))
+    # No question has this ply, so these random numbers differ from those of the player's moves.
     rng = Draws(seed, variant.cells)
 
     def random_names(names: Iterable[str], count: int) -> tuple[str, ...]:

@@ -47,12 +47,14 @@ class DepthSearch:
         self._ends = (scale.lost, scale.won)
         self._earlier = scale.earlier()
         self._threats = WinningCells(variant)
-        # For each cell, the lines that a stone there can close: the lines through it for the opponent, and the lines
-        # that it spoils for its owner.
-        closed = zip(variant.lines_through, self._threats.spoiled_by, strict=True)
-        self._closed_by = [[*through, *spoiled] for through, spoiled in closed]
+        # For each cell, the lines that a stone there can close: its opponent can no longer win with the lines through
+        # the cell, and its owner can no longer win with the lines that the stone spoils.
+        self._closed_by = [
+            [*through, *spoiled]
+            for through, spoiled in zip(variant.lines_through, self._threats.spoiled_by, strict=True)
+        ]
         # The largest number of open lines that a stone on a free cell of the root position can close.
-        self._most_open_through = 0
+        self._most_closed_at_once = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
@@ -66,7 +68,7 @@ class DepthSearch:
         remaining = min(self._depth, empty.bit_count()) - 1
         lines = self._lines_open_to_any(variant.lines, own, opponent)
         open_lines = set(lines)
-        self._most_open_through = max(len(open_lines.intersection(self._closed_by[cell])) for cell in members(empty))
+        self._most_closed_at_once = max(len(open_lines.intersection(self._closed_by[cell])) for cell in members(empty))
         free = variant.free_cells(own | opponent)
         return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
 
@@ -78,12 +80,12 @@ class DepthSearch:
         Args:
             remaining: half-moves to search after this one.
             is_root_side: whether the mover is the side to move at the root, for which scores are computed.
-            lines: all lines that are open to either side. It can include closed lines while so many are open that the
-                search cannot close them all.
+            lines: all lines that are open to either side. If so many are open that the search cannot close them all,
+                closed lines are not removed.
         """
         if self._threats.of(mover) >> cell & 1:
             return self._ends[is_root_side]
-        self._threats.after(mover, cell)
+        self._threats.after(mover, cell)  # stores the threats of the new stones, so that `of` finds them
         mover |= 1 << cell
         if not self._cannot_close_all(remaining + 1, lines):
             lines = self._lines_open_to_any(lines, mover, other)
@@ -95,7 +97,7 @@ class DepthSearch:
 
     def _cannot_close_all(self, moves: int, lines: tuple[int, ...]) -> bool:
         """Return whether this many stones cannot close all open lines."""
-        return len(lines) > moves * self._most_open_through
+        return len(lines) > moves * self._most_closed_at_once
 
     def _value(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         """Return the score of the mover's best reply, if there is no line yet and some line is open.
@@ -124,7 +126,7 @@ class DepthSearch:
 
     def _search(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         earlier = self._earlier
-        # The mover cannot win at once, so a win with its next move but one is the best possible result.
+        # The mover cannot win with this move, so a win with its next one, two half-moves later, is the best result.
         best_possible = earlier[earlier[earlier[self._ends[is_root_side]]]]
         better = max if is_root_side else min
         best = self._ends[not is_root_side]
@@ -150,7 +152,10 @@ class DepthSearch:
         )
 
     def _representatives(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
-        """Return one cell of each group of cells on the same open lines: all cells of a group score the same."""
+        """Return one cell of each group of cells on the same open lines, because all cells of a group score the same.
+
+        With exact lines, the cells of a group are also next to the same lines.
+        """
         if not self._variant.beside:
             return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
         beside = self._variant.beside.get

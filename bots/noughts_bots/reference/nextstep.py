@@ -31,7 +31,7 @@ class NextStep(CachingBot):
     """Searches to a depth, and chooses at random among the best cells.
 
     A win k half-moves later scores 32-k, a loss 8+k, a draw 24, and a position at the limit of the depth 16. So the bot
-    prefers a draw to an unknown result, and assumes that its opponent does not.
+    prefers a draw to an unknown result, and assumes that its opponent prefers an unknown result to a draw.
 
     Source: article 000, `NextStep` with the second half of `SelectCell`.
 

@@ -1,1 +1,1 @@
-"""The classes that an author uses: a bot, and its errors."""
+"""The classes that an author uses: bots and their errors."""

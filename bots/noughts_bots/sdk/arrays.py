@@ -7,7 +7,7 @@
         def choose_arrays(self, batch):
             return batch.legal.argmax(axis=1)
 
-An `ArrayBot` can play wherever a `Bot` can. A move in one of many games then needs no Python object.
+An `ArrayBot` can play wherever a `Bot` can. It is faster with many games, because a move needs no Python object.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 @dataclass(eq=False)
 class Batch:
-    """The boards of games of one variant in which the bot is to move, as arrays of equal length: a row for each game.
+    """The games of one variant in which the bot is to move, as arrays of equal length with a row for each game.
 
     The bot owns the arrays. Do not change `boards` before you have read `legal`, which is computed from it.
     """
@@ -39,7 +39,8 @@ class Batch:
     games: npt.NDArray[np.int64]
     """An index of each game that does not change while the game runs, for the bot's own data about the game.
 
-    Indexes are small. A later game can get the index of a game that is over: see `new`."""
+    Indexes are small numbers from 0. A later game can get the index of a game that is over: see `new`.
+    """
     new: npt.NDArray[np.bool_]
     """Whether it is the first question of the game, or the first one after a reconnection."""
     boards: npt.NDArray[np.int8]

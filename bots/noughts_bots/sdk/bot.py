@@ -13,9 +13,9 @@ from noughts_referee.rules.thoughts import LONGEST_PV
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Thinking time of a side in seconds; all zero without a limit.
+    """The time control of a side, in seconds. All values are zero if there is no limit.
 
-    There can be both a base time and a limit of a move: `Position.limit_us` is the limit of the next move.
+    A time control can have a base time and a limit of each move. `Position.limit_us` is the limit of the next move.
     """
 
     move: float = 0.0
@@ -42,7 +42,10 @@ class GameInfo:
     opponent_time: TimeLimits = TimeLimits()
     """The opponent's time control. It differs only if bots have their own times in this tournament."""
     moves_before: int = field(default=0, compare=False)
-    """Moves made before the bot receives the game: an opening, the opponent's first, or all before a reconnection."""
+    """The number of moves that were made before the bot received the game.
+
+    They are the opening, the opponent's first move, or all moves before a reconnection.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +62,36 @@ class Move(NamedTuple):
 
     cell: int
     score: float | None = None
-    """On the bot's own scale; higher is better for the bot. None, NaN and infinities count as no score.
+    """The score on the bot's own scale; higher is better for the bot. None, NaN and infinities count as no score.
 
-    Spectators see the score. It is stored in tournaments with `keep_scores`. Only in tournaments with `--resign` or
-    `--draw` can it end the game: low scores can make the bot lose, never win.
+    Spectators see the scores of untimed games at once. In timed games they see only the last score of each side, after
+    the game, unless the tournament has `live_scores`. A tournament with `keep_scores` stores all scores.
+
+    A score can end a game only in tournaments with `--resign` or `--draw`: low scores lose the game, and scores near 0
+    draw it. No score wins a game.
     """
     comment: str = ""
-    """A text for the record of the game. The server stores it in tournaments with `keep_scores`, and cuts it if it is
-    longer than `Bot.comment_bytes`, or if the bot's comments of the game are too long together (by default 32 KiB).
-    `choose_batch` cannot add comments."""
+    """A text for the record of the game, which the server stores in tournaments with `keep_scores`.
+
+    The server cuts a comment that is longer than `Bot.comment_bytes`, and comments that exceed its limit for a side of
+    a game (default: 32 KiB). `choose_batch` cannot add comments.
+    """
     depth: int | None = 0
-    """The depth of the search in plies. It is stored in tournaments with `keep_scores`, like the next two values. None
-    counts as nothing in each of them."""
+    """The depth of the search in plies. None is the same as 0.
+
+    Tournaments with `keep_scores` store it, like `nodes` and `pv`.
+    """
     nodes: int | None = 0
-    """The number of nodes of the search."""
+    """The number of nodes of the search. None is the same as 0."""
     pv: Sequence[int] | None = ()
-    """The principal variation: the cells that the bot expects, beginning with its own. The server keeps at most 32."""
+    """The principal variation: the cells that the bot expects, beginning with its own move. None is the same as ().
+
+    The server keeps at most 32 cells.
+    """
 
     @property
     def thought(self) -> Thought | None:
-        """Return the report of the search; None without any. Raises TypeError for values that are not numbers."""
+        """Return depth, nodes and pv; None if the bot gave none of them. Raises TypeError for values of wrong types."""
         line = () if self.pv is None else self.pv
         if not hasattr(line, "__len__"):
             raise TypeError(f"pv: got {line!r}, expected a list of cells")
@@ -91,15 +104,15 @@ class Move(NamedTuple):
 class Resign(Exception):
     """Raise this in `choose`, or return it from `choose_batch`, to resign the game.
 
-    A text, as in `Resign("why")`, is for a bot that cannot continue. It is stored and reported as a fault.
+    If the bot cannot continue, add a reason: `Resign("why")`. A resignation with a reason is reported as a fault.
     """
 
     comment = ""
-    """The comment as in `Move`; it counts only if `choose` raises the resignation."""
+    """The comment, as in `Move`. It is ignored if `choose_batch` returns the resignation."""
 
 
 class Exhausted(Resign):
-    """Raise this in `choose` if the resources for a move (fuel) are used up: the bot loses on time."""
+    """Raise this in `choose` if the fuel of a move is used up. The bot loses on time."""
 
 
 Answer = int | Move | Resign
@@ -113,28 +126,36 @@ class Bot:
             def choose(self, position):
                 return 4 if 4 in position.free else position.free[0]
 
-    One object plays all games of a session, many at the same time. The position contains
-    everything about a game. If you need more data of a game, keep them in a dict by `GameInfo.name`.
+    One object plays all games of a session, many at the same time. A position contains all data of its game. Keep your
+    own data of a game in `position.memo`.
     """
 
     max_games: int = 0
-    """The largest number of concurrent games. Default: the referee decides (1,024, of which 1 can be timed)."""
+    """The largest number of concurrent games. 0: the referee's default, 1,024 games, of which 1 can be timed."""
 
     accepts_challenges: bool = True
     """Whether others can challenge the bot to a few unrated games while it is online."""
 
     stored_ends: bool = False
-    """Whether `end` is called only after the game is stored, usually 0.25 s later. By default it is called at once, and
-    if the server is killed before it stores the game, the game is played again and can end differently."""
+    """Whether `end` is called only after the game is stored, usually 0.25 s later.
+
+    By default it is called at once. If the server is killed before it stores the game, the game is played again and can
+    end differently.
+    """
 
     variants: tuple[str, ...] = ()
-    """Variants that the bot plays, e.g. `("connect4", "mnk")`; empty means all. A name in any spelling covers its
-    variant. `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. `cells<=16`
-    covers every board of at most 16 cells. While the bot is online, the server rejects its entry in other variants."""
+    """Variants that the bot plays, e.g. `("connect4", "mnk")`; empty means all.
+
+    A variant with several names is covered by each of them. `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`,
+    `gomoku`, but not `gomoku:exact`. `cells<=16` covers every board of at most 16 cells. While the bot is online, the
+    server rejects its entry in other variants.
+    """
 
     comment_bytes: int = 65_536
-    """The longest comment that the server keeps, in bytes of UTF-8. The server sets it (by default to 2,048) before it
-    asks for a move."""
+    """The longest comment that the server keeps, in bytes of UTF-8.
+
+    The SDK sets it to the server's limit (default: 2,048) before the first question.
+    """
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """Return the cell to play, one of `position.free`, or a `Move` with a score. The method can be `async def`.
@@ -152,11 +173,11 @@ class Bot:
     def choose_batch(self, positions: Sequence[Position]) -> Iterable[Answer]:
         """Return an answer to each position, in their order: a cell, a `Move`, or a `Resign` (returned, not raised).
 
-        Optional: a bot with this method gets all questions of a frame at once, as arrays and neural networks need them.
-        There can be one position or a thousand, all of one variant. The result can be a list or a numpy array. The
-        answers are sent together, so in timed games each clock is charged for the whole batch (a bot gets one timed
-        game at a time unless it asks for more). An exception, or a wrong number of answers, is logged and resigns all
-        games of the batch.
+        This method is optional. A bot with this method gets all questions of a frame at once, from one position to a
+        thousand, all of one variant. Neural networks and array code are faster this way. The result can be a list or a
+        numpy array. The answers are sent together, so in timed games each clock is charged for the whole batch. By
+        default a bot gets one timed game at a time. An exception, or a wrong number of answers, is logged and resigns
+        all games of the batch.
 
         If both methods exist, the most derived class decides: a subclass that overrides only `choose` uses `choose`.
         """
@@ -182,9 +203,10 @@ _METHODS = ("choose_arrays", "choose_batch", "choose")
 
 
 def method_of(bot: Bot) -> str:
-    """Return which of the methods `choose`, `choose_batch` and `choose_arrays` is used: that of the most derived class.
+    """Return the name of the method that answers: `choose`, `choose_batch` or `choose_arrays`.
 
-    If a class has several of them, the one that answers more positions at once is used.
+    It is the method of the most derived class. If that class has several of them, `choose_arrays` comes before
+    `choose_batch`, and `choose_batch` before `choose`.
     """
     if "choose" in vars(bot):
         return "choose"

@@ -20,7 +20,7 @@ class BuiltInBot(Bot):
     """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
 
     wait: float = 0.0
-    """The longest wait of a move for a busy endpoint, in seconds. Local runs add it to the time margin."""
+    """The longest time that a move waits for a busy endpoint, in seconds. Runs on this machine add it to the margin."""
 
     def plays(self, variant: Variant) -> bool:
         return covers(self.variants, variant.name)
@@ -43,11 +43,11 @@ class BuiltInBot(Bot):
     def prepare(self) -> None:
         """Acquire resources that only one process can have, such as a lock.
 
-        Called before login in the process that will play; a second call changes nothing.
+        It is called before login in the process that plays. A second call changes nothing.
         """
 
     def close(self) -> None:
-        """Save and release everything. Called after the last game."""
+        """Save and release everything. It is called after the last game."""
 
     @property
     def busy(self) -> bool:

@@ -1,10 +1,10 @@
-"""Errors of a bot before it plays. The text of each error is one line with what was given, what is expected and advice.
+"""Errors of a bot before it plays. The text of each error has what was given, what is expected, and advice.
 
 BotError
 ├── BotSpecError      an invalid spec, or an unknown bot or option
+│   └── BotRefusal    a bot that its host cannot load: the text of a BotSpecError in another process
 ├── VariantRefused    a bot that does not play the variant
-├── BotFault          a bot in its own process that does not play as required
-├── BotRefusal        a bot that its own host cannot load, in the host's words
+├── BotFault          a bot in its own process that ends, is silent, or sends an invalid answer
 └── TableError        a table file that is missing, in use or invalid
 """
 

@@ -8,7 +8,7 @@ from noughts_referee.rules import Position
 
 
 class Unhurried(Bot):
-    """Waits before each move of another bot. That bot thinks in a thread, so that the event loop continues."""
+    """Plays the moves of another bot after a wait. That bot thinks in a thread, so that the event loop continues."""
 
     def __init__(self, bot: Bot, seconds: float, *, max_games: int = 1, accepts_challenges: bool = True) -> None:
         """`bot` must not be asynchronous. `seconds` is the wait before each move."""

@@ -31,12 +31,12 @@ from noughts_referee.rules.last_move import LastMove as LastMove
 from noughts_referee.rules.last_move import MovesError as MovesError
 from noughts_referee.rules.last_move import last_move as last_move
 from noughts_referee.rules.openings import OPENING_RULES as OPENING_RULES
+from noughts_referee.rules.outcome import DISCONNECTIONS as DISCONNECTIONS
 from noughts_referee.rules.outcome import DRAWN as DRAWN
 from noughts_referee.rules.outcome import FAULTS as FAULTS
 from noughts_referee.rules.outcome import FORFEITS as FORFEITS
-from noughts_referee.rules.outcome import GONE as GONE
+from noughts_referee.rules.outcome import FORFEITS_WHILE_ONLINE as FORFEITS_WHILE_ONLINE
 from noughts_referee.rules.outcome import ON_THE_BOARD as ON_THE_BOARD
-from noughts_referee.rules.outcome import OUTLIVED as OUTLIVED
 from noughts_referee.rules.outcome import VOID as VOID
 from noughts_referee.rules.outcome import Outcome as Outcome
 from noughts_referee.rules.outcome import Result as Result

@@ -78,21 +78,21 @@ _DEEDS = {
 ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
 """Terminations that the stones decided."""
 
-GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
-"""Terminations in which the loser had disconnected or crashed."""
+DISCONNECTIONS = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
+"""Terminations in which the loser's connection or process had ended."""
 
 FORFEITS = frozenset(_DEEDS)
 """Terminations in which the loser lost through its own action and not on the board."""
 
-OUTLIVED = FORFEITS - GONE
-"""Forfeits after which the loser can continue with its other games."""
+FORFEITS_WHILE_ONLINE = FORFEITS - DISCONNECTIONS
+"""Forfeits of a player that is still connected, so that it continues with its other games."""
 
 FAULTS = FORFEITS - {Termination.RESIGNED}
-"""Terminations in which the loser did something that a player must not do."""
+"""Forfeits that are always faults. A resignation is a fault only if it has a reason: see `is_fault`."""
 
 
 def is_fault(termination: int, fault: str | None) -> bool:
-    """Return whether the loser lost through its own fault. A resignation is one if the bot gave a reason (`fault`)."""
+    """Return whether the loser lost through its own fault: `FAULTS`, or a resignation with a reason (`fault`)."""
     return termination in FAULTS or (termination == Termination.RESIGNED and bool(fault))
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 
-from noughts_bots.gomocup.protocol import NAMED_VARIANTS, PLAYED, rule_of
+from noughts_bots.gomocup.protocol import NAMED_VARIANTS, VARIANTS_IN_WORDS, rule_of
 from noughts_bots.reference.specs import BotSpec
 from noughts_bots.sdk.bot import Move, Resign
 from noughts_bots.sdk.errors import BotError, BotFault, BotRefusal, VariantRefused
@@ -118,7 +118,7 @@ class ChildSession:
     def require(self, variant: Variant) -> None:
         """Raise VariantRefused unless the bot plays this variant."""
         if not self.knows(variant):
-            expected = PLAYED if self.is_engine else f"one of {', '.join(self.variants)}"
+            expected = VARIANTS_IN_WORDS if self.is_engine else f"one of {', '.join(self.variants)}"
             advice = "choose such a variant, or another bot"
             raise VariantRefused(self._subject, f"variant {variant.name}", expected, advice)
 

@@ -73,7 +73,7 @@ class Control:
 
     def director(self) -> Director:
         """Return the server's director. The oldest server of the cluster starts scheduled tournaments."""
-        return Director(self.store, RemotePlay(self.store, self.bus), leads=self.leads, look_seconds=_SCHEDULE_SECONDS)
+        return Director(self.store, RemotePlay(self.store, self.bus), leads=self.leads, check_seconds=_SCHEDULE_SECONDS)
 
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:

@@ -123,7 +123,7 @@ class RemoteBots:
         self._bus = bus
         self._membership = membership
         self._grace = grace
-        self.is_home: Callable[[], bool] = lambda: True
+        self.plays_undivided: Callable[[], bool] = lambda: True
         """Returns whether this referee gets a capacity that is too small to be divided."""
         self._wires: dict[int, RemoteConnection] = {}
         self._senders: dict[RemoteConnection, None] = {}
@@ -144,7 +144,7 @@ class RemoteBots:
         referees = self._membership.referees
         if len(referees) <= seats:
             return seats // max(1, len(referees))
-        return seats if self.is_home() else 0
+        return seats if self.plays_undivided() else 0
 
     async def run(self) -> None:
         """Receive messages until cancelled."""

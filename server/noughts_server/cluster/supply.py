@@ -40,7 +40,7 @@ _MOST_UNITS = 4
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
 """The shortest and longest time between two claims of games with clocks.
 
-Other referees could play games that wait here.
+If the next claim comes sooner, more games wait here. If it comes later, fewer do, because others could play them.
 """
 
 
@@ -230,7 +230,7 @@ class SharedPlay:
         self._reasons: dict[int, str] = {}
         """The reasons why running tournaments are not played, by key."""
         self._conceding_tasks: set[asyncio.Task[None]] = set()
-        bots.is_home = self._is_home
+        bots.plays_undivided = self._plays_undivided
         membership.on_change.append(self._news.set)
         membership.on_presumed_dead.append(self.resynchronise)
         self.local.on_stop = membership.step_back
@@ -300,7 +300,7 @@ class SharedPlay:
                 local.follow(tournament)
 
     def _report_stop(self, tournament: Tournament) -> None:
-        """Log, and tell the servers, that play of a running tournament has stopped or resumed."""
+        """Log that play of a running tournament has stopped or resumed, and report it to the servers."""
         key = tournament.id
         before = self._reasons.pop(tournament.id, "")
         reason = tournament.reason if tournament.state is TournamentState.RUNNING else ""
@@ -318,7 +318,7 @@ class SharedPlay:
             log_stop(tournament.name, "STOPPED_ELSEWHERE", error, hint, delay)
         self._bus.publish(CHANGED, key)
 
-    def _is_home(self) -> bool:
+    def _plays_undivided(self) -> bool:
         """Return whether this referee plays the games that cannot be divided.
 
         It is the referee with the most bots on its machine; of several with as many, the oldest.
@@ -346,7 +346,7 @@ class SharedPlay:
             elif version in elsewhere:
                 return None
         if min(seats) < referees:
-            return conditions if self._is_home() else None
+            return conditions if self._plays_undivided() else None
         share = conditions.concurrency // max(1, referees)
         if has_installed and conditions.timed:
             share = min(share, self.local.queue.seats)

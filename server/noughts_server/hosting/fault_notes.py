@@ -7,7 +7,7 @@ from functools import partial
 
 from noughts_referee.children.child_player import Fault
 from noughts_referee.game import LostGame
-from noughts_referee.rules import OUTLIVED
+from noughts_referee.rules import FORFEITS_WHILE_ONLINE
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import NoughtsError
 from noughts_server.store.engine.database import Connection, Store
@@ -74,7 +74,7 @@ class FaultNotes:
     def note_commit(self, report: CommitReport) -> None:
         """Remember this commit's games that a bot lost by a fault without the end of its process."""
         for game in report.games:
-            if game.fault and game.termination in OUTLIVED and len(self._outlived) < _MOST_WAITING:
+            if game.fault and game.termination in FORFEITS_WHILE_ONLINE and len(self._outlived) < _MOST_WAITING:
                 self._outlived.append(game)
 
     async def try_to_save(self, stderr_of: Callable[[int], str]) -> None:

@@ -52,7 +52,7 @@ class Offer:
 class Offers:
     """Runs the installed bots, each in one process for every seat of the referee."""
 
-    bench: ForfeitingPlayers
+    forfeiting_players: ForfeitingPlayers
     sessions: Sessions
     launcher: Launcher
     seats: int
@@ -77,7 +77,7 @@ class Offers:
             logger.warning("process_ended", bot=bot.resource, reason=fault.death.reason, said=output)
             if fault.disabled:
                 problem = f"could not be started; the last time it {fault.death.reason}"
-                self.bench.add(wire.player, problem, lambda games: None)
+                self.forfeiting_players.add(wire.player, problem, lambda games: None)
                 self.installed.discard(bot.id)
                 self.on_ready()
 

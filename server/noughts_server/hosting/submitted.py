@@ -86,9 +86,9 @@ class Host:
     sessions: Sessions
     limits: Limits
     leads: Callable[[], bool] = lambda: True
-    """Whether this host runs bots now. Of the servers of a cluster, only the leader does."""
+    """Returns whether this host runs bots now. Of the servers of a cluster, only the leader does."""
     left_to_others: Callable[[Connection], frozenset[str]] = lambda connection: frozenset()
-    """Reads from the database the kinds of bots that other hosts run."""
+    """Returns the kinds of bots that other hosts run, read from the database."""
     installed: set[int] = field(default_factory=set)
     """The keys of the bot versions whose processes run here."""
     refused: dict[int, str] | None = None
@@ -312,7 +312,7 @@ class SubmittedBots:
         """Let the bot lose its games, because this server or referee does not run it."""
         logger.warning("submission_not_accepted", bot=submission.resource, error=error)
         if self._host.refused is None:
-            self._bench_for(submission, problem)
+            self._disable(submission, problem)
         else:
             self._disabled.add(submission.bot_version_id)
             self._host.refused[submission.bot_version_id] = f"a referee does not accept it: {error}"
@@ -335,7 +335,7 @@ class SubmittedBots:
             logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=output)
             self._notes.note_end(submission.bot_version_id, fault)
             if fault.disabled:
-                self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
+                self._disable(submission, f"could not be started; the last time it {fault.death.reason}")
 
         def accept(hello: pb.Hello) -> pb.Welcome:
             welcome = sessions.child_welcome(hello, submission.bot_version, self._times.heartbeat)
@@ -354,7 +354,8 @@ class SubmittedBots:
         finally:
             charge_rest()
 
-    def _bench_for(self, submission: Submission, problem: str) -> None:
+    def _disable(self, submission: Submission, problem: str) -> None:
+        """Start the bot no more, and let it lose its games; `problem` is a phrase that follows "it"."""
         self._disabled.add(submission.bot_version_id)
         self._forfeiting_players.add(self._host.referee.player(submission.bot_version_id), problem, lambda games: None)
 

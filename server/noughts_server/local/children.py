@@ -1,4 +1,4 @@
-"""The child players of a local tournament: their seats on the server."""
+"""The child players of a local tournament, and their connections to the server."""
 
 import asyncio
 import itertools
@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from noughts_bots.gomocup.protocol import PLAYED
+from noughts_bots.gomocup.protocol import VARIANTS_IN_WORDS
 from noughts_bots.reference.specs import BotSpec
 from noughts_proto.child_kinds import ChildKind
 from noughts_proto.v1 import play_pb2 as pb
@@ -56,7 +56,9 @@ class LocalChildren:
         self._stderr: dict[str, Callable[[], str]] = {}
         """The output of the running processes of a bot, by label."""
         self._disabled: set[str] = set()
+        """The labels of the bots that could not be started again."""
         self._engines: dict[str, list[EngineConnection]] = {}
+        """The connections of each engine, by label."""
 
     async def play(self, label: str, spec: BotSpec) -> None:
         """Play the bot of this label until cancelled.
@@ -80,7 +82,7 @@ class LocalChildren:
             self._died(label, fault, players)
 
         memory_bytes, invite = self._plan.memory_bytes, partial(self._invite, label)
-        await _side_by_side(
+        await _run_concurrently(
             ChildPlayer(
                 kind,
                 wire,
@@ -108,7 +110,7 @@ class LocalChildren:
         terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
             advice = "choose one of these variants, or a bot of another kind"
-            raise VariantNotPlayed(f"{label}: got a game of {self._variant}, expected {PLAYED}", advice)
+            raise VariantNotPlayed(f"{label}: got a game of {self._variant}, expected {VARIANTS_IN_WORDS}", advice)
         player = referee.player(version)
         processes = self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
@@ -134,10 +136,10 @@ class LocalChildren:
             )
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
-        sessions.seat(version, wires)
+        sessions.set_wires(version, wires)
         sessions.log_in(version, OnlineBot(bot=bot.bot_id, name=bot.resource, token=None, declines_challenges=False))
         try:
-            await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
+            await _run_concurrently(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
             advice = "choose another variant or time limit, or an engine that accepts it"
             raise LocalError(f"{label}: got an engine that {refusal}", advice) from None
@@ -191,9 +193,9 @@ class LocalChildren:
         return self._server.sessions.child_welcome(hello, self._tournament.bots[label], self._times.heartbeat)
 
 
-async def _side_by_side(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run the coroutines concurrently. The first failure ends all of them, and is raised."""
-    # The failures of the processes of one bot are the same.
+async def _run_concurrently(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run the coroutines until all have ended. The first failure ends all of them, and is raised."""
+    # All processes of a bot fail for the same reason, so the first error is enough.
     with bare_errors():
         async with asyncio.TaskGroup() as tasks:
             for coroutine in coroutines:

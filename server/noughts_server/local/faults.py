@@ -6,11 +6,12 @@ from dataclasses import replace
 from noughts_bots.reference.specs import unique_labels
 from noughts_referee.children.child_player import Fault
 from noughts_referee.game import LostGame
-from noughts_referee.rules import OUTLIVED, Termination, parse_variant
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.rules import FORFEITS_WHILE_ONLINE, Termination, parse_variant
+from noughts_referee.work_units import FinishedGame, unpack_moves
 from noughts_server.local.plan import FaultyGame, LocalFault, LocalPlan
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
+from noughts_server.store.engine.database import Connection
 from noughts_server.store.games.notes import GameNote, add_faults, add_notes, notes_of_process, output_until
 from noughts_server.store.games.results import CommitReport
 
@@ -48,23 +49,24 @@ class LocalFaults:
         """Return the faults so far, ordered by the first occurrence of each kind."""
         return tuple(self._faults.values())
 
-    async def keep(self, counts: Callable[[int], bool]) -> None:
-        """Store the reasons after the last game; nothing is counted from now on.
+    async def finish(self, is_stored: Callable[[int], bool]) -> None:
+        """Stop counting after the last game, and store the reasons and the notes.
 
-        `counts` returns whether the game of a slot is stored. Faults in other games are left out.
+        `is_stored` returns whether the game with this number is stored: a match does not keep the games after the
+        decision of its test. Faults in games that are not stored are subtracted.
         """
         self._unsubscribe()
         for ordinal, (key, first) in self._lost_in.items():
-            if not counts(ordinal):
+            if not is_stored(ordinal):
                 self._uncount(key, ordinal, first=first)
-        notes = [note for notes in self._notes.values() for note in notes if counts(note.ordinal)]
+        notes = [note for notes in self._notes.values() for note in notes if is_stored(note.ordinal)]
         if not notes and not self._afterwards:
             return
 
-        def store(connection: object) -> None:
-            add_notes(connection, notes)  # type: ignore[arg-type]  # only the store names its connections
+        def store(connection: Connection) -> None:
+            add_notes(connection, notes)
             for tournament, faults in self._afterwards.items():
-                add_faults(connection, tournament, faults)  # type: ignore[arg-type]
+                add_faults(connection, tournament, faults)
 
         await self._server.store.write(store)
 
@@ -84,7 +86,7 @@ class LocalFaults:
                 faults[game.ordinal] = death.reason
 
     def count_forfeited(self, label: str, games: tuple[LostGame, ...]) -> None:
-        """Count games lost by a bot that cannot be started. The first of them keeps its output."""
+        """Count games lost by a bot that cannot be started. The note on the first game has the bot's last output."""
         key, fault = next((key, fault) for key, fault in self._faults.items() if key[0] == label and fault.disabled)
         self._faults[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
         self._remember(key, games, death=False)
@@ -94,17 +96,16 @@ class LocalFaults:
         """Count faults in games after which the bot continued. A resignation counts only if it has a reason."""
         for game in report.games:
             # Almost all games end without a fault.
-            if game.fault and game.termination in OUTLIVED:
+            if game.fault and game.termination in FORFEITS_WHILE_ONLINE:
                 self._count_loss(game)
 
     def _count_loss(self, game: FinishedGame) -> None:
         outcome = game.outcome
         termination = outcome.termination
         side = 1 if outcome.loser else 0
-        # Entries are numbered in the order in which they joined.
-        label = self._labels[(game.first, game.second)[side]]
-        # A move has one byte if the board has at most 256 cells, otherwise two.
-        ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
+        # Entries are numbered in the order of the labels.
+        label = self._labels[game.second if side else game.first]
+        ply = len(unpack_moves(game.moves, parse_variant(self._variant).cells))
         lost_games = (LostGame(game.tournament, game.ordinal, side, ply),)
         # Resignations are counted by reason. Invalid lines, illegal moves and late moves are counted by kind.
         has_own_reason = termination is Termination.RESIGNED and _ANSWERED not in game.fault

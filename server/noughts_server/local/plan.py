@@ -39,7 +39,7 @@ class LocalError(ExplainedError):
 
 
 class VariantNotPlayed(LocalError):
-    """A bot that says at its start that it does not play the variant."""
+    """A bot that does not play the variant, as it reports at its start."""
 
 
 class SpecRefused(LocalError):
@@ -70,11 +70,14 @@ class FaultyGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocalFault:
+    """A fault of one bot, with all its occurrences in the run."""
+
     bot: str
-    """Its label."""
+    """The label of the bot."""
     reason: str
     """A phrase that follows "it"."""
     times: int = 0
+    """The number of occurrences. One crash or exit can lose several games."""
     games: int = 0
     """The number of games lost by this fault."""
     disabled: bool = False
@@ -100,13 +103,13 @@ class LocalPlan:
     resumes: str = ""
     """The tournament to resume there, `ID` of `tournaments/ID`; empty: a new one."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
-    """Times of the bots that are neither reference bots nor registered."""
+    """Time limits of child players: programs, plugins and engines that the referee starts."""
     locking: Locking = Locking.USUAL
     """The sandbox of programs and plugins."""
     processes: int = 0
-    """The processes of a bot that is a program or a plugin; 0: the number that `processes_of` returns."""
+    """The number of processes of each child player; 0: `processes_of` chooses it."""
     affinity: bool | None = None
-    """Whether each process of such a bot has a core to itself, as far as there are enough. None: `cores_of_games`."""
+    """Whether each process of a child player is bound to one core. None: see `cores_of_games`."""
     memory_bytes: int = 0
     """The memory limit of each process of such a bot; 0: the default of its kind."""
     all_memory_bytes: int = 0
@@ -145,7 +148,7 @@ class LocalPlan:
 
     @property
     def cores_of_games(self) -> int:
-        """Return the number of concurrent games with a core each that both engines share; 0: no game gets one.
+        """Return the number of concurrent games that get their own core, which both engines share; 0 if none does.
 
         No game gets one if `affinity` is set, if an engine has several threads, or if there are more games than cores.
         """
@@ -166,7 +169,7 @@ class LocalPlan:
         if not self.processes and most != concurrency:
             games = f"{most} game{'s' if most > 1 else ''} at once"
             engines = "" if len(self.specs) == 2 else " of each engine"
-            notes.append(f"{games}{engines}, as there are cores (--processes {concurrency} for more)")
+            notes.append(f"{games}{engines}, one for each core (--processes {concurrency} for more)")
         if self.cores_of_games:
             notes.append("both engines of a game share a core (--no-affinity: the system places them)")
         return "; ".join(notes)
@@ -179,6 +182,8 @@ class LocalPlan:
 
 @dataclass(frozen=True, slots=True)
 class LocalProgress:
+    """The progress of a local run."""
+
     bots_online: int
     bots_expected: int
     games_done: int
@@ -232,7 +237,7 @@ class LocalOutcome:
     fatal: PlayedGame | None = None
     """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
     endless: bool = False
-    """A ladder: it is stopped, and never finished."""
+    """Whether it is a ladder, which only ends when it is stopped."""
     kept: str = ""
     """The file of its database, if the run can be resumed; empty if it is not kept or nothing is left to play."""
 

@@ -201,7 +201,7 @@ async def _play_at(
     for line in run.children.notes():
         on_note(line)
     if transcripts.failure is not None:
-        on_note(f"what engines say was not kept to the end: {transcripts.failure}")
+        on_note(f"the transcripts of the engines are incomplete: {transcripts.failure}")
     return await run.outcome()
 
 
@@ -227,8 +227,11 @@ async def _report_killed_run(store: "Store", on_note: Callable[[str], None]) -> 
     run = await store.read(killed_run)
     if run is not None:
         games = f"{run.games_done:,} game{'' if run.games_done == 1 else 's'}"
-        run_text = f"an earlier run ({run.settings.title or run.name}) that ended after {games}"
-        on_note(f"The database has {run_text}, before its end. To continue it, run its command again with --resume.")
+        name = run.settings.title or run.name
+        on_note(
+            f"The database has an earlier run ({name}) that was interrupted after {games}. To continue it, run its"
+            " command again with --resume."
+        )
 
 
 class _TemporaryFile:
@@ -246,7 +249,7 @@ class _TemporaryFile:
         return url_of(self.path)
 
     def keep(self) -> Path:
-        """Have it moved to the data folder at the end; return its path there."""
+        """Move the database to the data folder at the end of the block. Return its path there."""
         from noughts_server.local.kept_runs import runs_folder
 
         self._kept = runs_folder() / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}.sqlite"

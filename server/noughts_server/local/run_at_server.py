@@ -38,16 +38,19 @@ from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import Standing
 from noughts_server.tables.tally import Tally
 
-# All bots are the user's own. The record of a language model's question has up to 8,000 bytes of answers.
 LOCAL_LIMITS = Limits(comment_bytes=64 << 10, game_comment_bytes=2 << 20, running_comment_bytes=256 << 20)
+"""Limits of comments that are larger than on a server, because all bots are the user's own.
+
+The comment of a language model contains its question with up to 8,000 bytes of answers.
+"""
 _START_SECONDS = 30.0
 """Seconds in which all bots must be online."""
 _ATTEMPTS = 3
 """Starts of a bot's process before the run ends."""
 
 
-class WrittenGames:
-    """Writes the games of one tournament, each once and in slot order. The threads that read the store use it."""
+class GameWriter:
+    """Writes the games of one tournament, each once and in slot order. Its methods run in threads of the store."""
 
     def __init__(self, write: Callable[[Iterator[ExportedGame]], None]) -> None:
         self._write = write
@@ -57,7 +60,10 @@ class WrittenGames:
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:
-        """Write the new games before the first gap, except the last one, which can be the tournament's last game."""
+        """Write the new games before the first gap, except the last one.
+
+        It can be the last game of the tournament, which is written together with the facts about the tournament.
+        """
         with self._lock:
             if not self._complete and tournament.folded - 1 > self._through:
                 written = self._through
@@ -86,10 +92,10 @@ class RunAtServer:
     retry: StartRetry
     on_game: Callable[[PlayedGame, MatchGames], None] = lambda game, match: None
     write: Callable[[Iterator[ExportedGame]], None] = lambda games: None
-    """Called with the stored games, see `WrittenGames`."""
+    """Called with the stored games, see `GameWriter`."""
 
     def __post_init__(self, launcher: Launcher, transcripts: Transcripts) -> None:
-        self._written = WrittenGames(self.write)
+        self._writer = GameWriter(self.write)
         self._fatal: PlayedGame | None = None
         # Each label is a bot whose versions are specs, because the label can mean another spec in the next run.
         versions = {label: spec.short for label, spec in self.specs.items()}
@@ -116,7 +122,7 @@ class RunAtServer:
                 processes.append(tasks.create_task(play_bot(label, spec), name=label))
             try:
                 if await self._ends_before(self.stop.finishing, self._all_online()):
-                    games = self._tournament.play(self._report, self._written.add)
+                    games = self._tournament.play(self._report, self._writer.add)
                     if not await self._ends_before(self.stop.finishing, games):
                         await self._ends_before(self.stop.aborting, self.server.drain())
                         self.server.abandon()
@@ -134,12 +140,12 @@ class RunAtServer:
         """Write the games that are not written yet, and return the stored outcome."""
         store = self.server.store
         await self.server.recorder.flush()
-        await self.children.faults.keep(lambda game: not self._match.over or game <= self._match.known)
+        await self.children.faults.finish(lambda number: not self._match.over or number <= self._match.known)
 
         def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int], Tally, bool]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
-            self._written.add_rest(connection, tournament)
+            self._writer.add_rest(connection, tournament)
             # Only language models have records in comments, and reading all games takes time.
             has_models = any(spec.asks_an_endpoint for spec in self.specs.values())
             games = export(connection, tournament.id) if has_models else ()

@@ -33,7 +33,10 @@ _TERMINATIONS = {str(termination): termination for termination in Termination}
 _BY_SIDE_TO_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
 """Terminations by which the side to move has lost."""
 _LONGEST_AGREEMENT = 5
-"""The most stones of an agreement on an opening. In it, the side that must choose can lose, whichever is to move."""
+"""The most stones of an agreement on an opening.
+
+A player can lose while it chooses. Therefore, with so few stones, the loser can be either side.
+"""
 _LONGEST_JSON = 200
 """Characters of JSON in an error."""
 
@@ -47,7 +50,10 @@ class Finding(NamedTuple):
 
 
 def check_games(games: Iterable[PlacedGame], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
-    """Yield the errors of each game in turn. Of games without moves, only players and seeds are checked."""
+    """Yield the errors of each game in turn.
+
+    If `with_moves` is false, only the players and the seeds of games without moves are checked.
+    """
     seen: set[int] = set()
     for line, game, file in games:
         if isinstance(game, RecordError):
@@ -77,7 +83,6 @@ def errors_of_stored_game(game: "ExportedGame") -> list[str]:
 def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     """Return a stored game as a record. If `times` is false, it has no times of moves."""
     more: dict[str, Any] = {}
-    """Values for `RecordedGame.more`."""
     if game.agreement:
         more["opening"] = game.agreement._asdict()
     if times and game.margins_us:
@@ -108,7 +113,7 @@ def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
 
 
 def archive_record(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
-    """Return the game with its name and its end time, as clients of a server get them, and its tournament's title."""
+    """Return the record of a game with its name, its end time and its tournament's title, as a server reports them."""
     record = stored_record(game)
     end = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
     end_time = end.isoformat(timespec="microseconds")
@@ -153,7 +158,7 @@ def _errors(record: RecordedGame) -> Iterator[str]:
             return
         own, opponent = opponent, own
     yield from _errors_of_ending(record, variant, termination, outcome)
-    yield from _errors_beside_moves(record, variant)
+    yield from _errors_of_other_fields(record, variant)
 
 
 def _errors_of_ending(
@@ -182,7 +187,7 @@ def _errors_of_ending(
         yield f"result: got {record.result}, expected that {'XO'[to_move]}, to move, lost by {termination}"
 
 
-def _errors_beside_moves(record: RecordedGame, variant: Variant) -> Iterator[str]:
+def _errors_of_other_fields(record: RecordedGame, variant: Variant) -> Iterator[str]:
     """Yield the errors of everything except the moves and the ending."""
     times = len(record.times_ms)
     moves = len(record.moves)

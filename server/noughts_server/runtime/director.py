@@ -35,7 +35,7 @@ from noughts_server.store.tournaments.tournaments import (
 
 logger = structlog.get_logger("noughts.director")
 
-Outcome = TypeVar("Outcome")
+Value = TypeVar("Value")
 
 _LONGEST_WAIT_SECONDS = 60.0
 """The longest time until the scheduler reads the clock again, because the clock can be set meanwhile."""
@@ -50,8 +50,8 @@ class Director:
     play: TournamentPlay
     leads: Callable[[], bool] = lambda: True
     """Returns whether this director is the one of a cluster that starts scheduled tournaments."""
-    look_seconds: float = _LONGEST_WAIT_SECONDS
-    """Longest time between two checks of the schedule, which other servers can have changed."""
+    check_seconds: float = _LONGEST_WAIT_SECONDS
+    """The longest time between two checks of the scheduled starts, which other servers can have changed."""
 
     def __post_init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
@@ -73,7 +73,7 @@ class Director:
                 for task in self._running:
                     task.cancel()
 
-    async def run_uncancelled(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    async def run_uncancelled(self, work: Callable[[], Awaitable[Value]]) -> Value:
         """Await `work`, and return its result or raise its error. If the caller is cancelled, the work continues.
 
         A caller is cancelled if its client hangs up. If the work ended halfway, the store could contain a running
@@ -113,13 +113,13 @@ class Director:
             tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
             self.reschedule()
             if tournament.state is TournamentState.RUNNING:
-                self.play_on(tournament)
+                self.play_running(tournament)
             return tournament
 
         return await self.run_uncancelled(create_and_play)
 
-    def play_on(self, tournament: Tournament) -> None:
-        """Play a tournament that the store has set running, unless it is played already."""
+    def play_running(self, tournament: Tournament) -> None:
+        """Play a tournament whose stored state is running, unless it is played already."""
         self.play.apply_change(tournament)
 
     def reschedule(self) -> None:
@@ -208,7 +208,7 @@ class Director:
         """Start tournaments when they are due, including those that became due while the server was stopped."""
         while True:
             self._rescheduled.clear()
-            delay = self.look_seconds
+            delay = self.check_seconds
             try:
                 start_ms = None
                 if self.leads():
@@ -259,7 +259,7 @@ def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameCon
     return displace
 
 
-async def _outcome(work: Callable[[], Awaitable[Outcome]]) -> Outcome | Exception:
+async def _outcome(work: Callable[[], Awaitable[Value]]) -> Value | Exception:
     """Return the result or the exception of `work`. A raised exception would end the task group."""
     try:
         return await work()

@@ -157,7 +157,7 @@ class Sessions:
         self._teams[version] = wires
         return wires
 
-    def seat(self, version: int, wires: Sequence[SessionConnection]) -> None:
+    def set_wires(self, version: int, wires: Sequence[SessionConnection]) -> None:
         """Use these connections for the games of a bot version that has no stream."""
         self._teams[version] = tuple(wires)
         self._present.add(version)
@@ -316,10 +316,7 @@ class Sessions:
         return game_name(game.conditions.name, game.slot[0]) if game else ""
 
     def offline_because(self, version: int) -> str:
-        """Return why the last stream of a bot version here ended, e.g.
-
-        `connection_lost`; empty if no stream has ended.
-        """
+        """Return why the last stream of a bot version here ended, such as `connection_lost`; empty if none has."""
         wires = (wire for wire in self._wires_of(version) if isinstance(wire, FrameConnection))
         return next((wire.offline_because for wire in wires if wire.offline_because), "")
 

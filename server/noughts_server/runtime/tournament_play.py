@@ -50,10 +50,14 @@ _FINISHING_SECONDS = 5.0
 """Seconds for which a call that resumes a tournament waits until games from before the pause have ended."""
 _DRAIN_SECONDS = 3600.0
 """The time that running games have to end before a server stops."""
-_CHECK_SECONDS, _DISCONNECTED_CHECKS = 1.0, 5
-"""The checks after which a server that stops aborts games that only wait for disconnected bots."""
-_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
+_CHECK_SECONDS = 1.0
+"""Seconds between two checks of the running games, while a server stops."""
+_DISCONNECTED_CHECKS = 5
+"""A stopping server aborts the games after this many checks in a row in which they only wait for disconnected bots."""
+_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 10.0, 3600.0
 """The delay before another attempt at a tournament that stopped. It doubles with each stop without a new game."""
+_MOST_DOUBLINGS = 20
+"""More doublings change nothing, because the longest delay is reached; they would only make the number larger."""
 _NO_TOURNAMENT = 0
 """A key that no tournament has."""
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
@@ -336,7 +340,7 @@ class LocalPlay(Generic[U]):
 
     def _play(self, key: int, name: str) -> None:
         if self._group is None:
-            raise RuntimeError("no games are being started in any tournament")
+            raise RuntimeError("tournaments can be played only inside the block of `supplying`")
         self._forget_stop(key)
         supply = Supply(
             key=key,

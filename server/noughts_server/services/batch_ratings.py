@@ -12,15 +12,16 @@ MOST_BOTS = 2_000
 """Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""
 
 _LARGEST_RATING = 100_000
-_REST = 4
-"""Seconds of pause after each second of processor time of a fit: fits use at most a fifth of a processor."""
+"""The largest rating of an anchor: far from all real ratings, and small enough for the arithmetic of the fit."""
+_REST_SECONDS_PER_SECOND = 4
+"""After a fit, the thread rests for four times the processor time of the fit: fits use at most 20 % of a processor."""
 
 
 class BatchRater:
     """Fits ratings for one request at a time, because a fit keeps a processor busy."""
 
     def __init__(self) -> None:
-        self._computing = Computing("batch-ratings", _REST)
+        self._computing = Computing("batch-ratings", rest=_REST_SECONDS_PER_SECOND)
 
     async def rate(
         self,

@@ -107,7 +107,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         renames = bool(request.new_name) or not is_described
         new_name = request.new_name if renames else name
         caller = caller_with_scope(play_as(name))
-        # Without this check, the owner of a token for one bot could give the bot any name of another bot.
+        # Without this check, a token for one bot could give the bot a name that the token does not permit.
         require_scope(caller, play_as(new_name))
         now = self._store.now_ms()
         limits = self._limiter.limits

@@ -48,4 +48,4 @@ class FirstEntries:
         logger.info("first_entry", bot=bot.resource, tournament=slug, label=entry.label)
         joined = await self._store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
-            self._director.play_on(joined)
+            self._director.play_running(joined)

@@ -24,7 +24,7 @@ from noughts_server.store.games.notes import notes_of
 from noughts_server.store.games.puzzles import count_puzzles, count_unsearched, list_puzzles
 from noughts_server.tables.game_analysis import read_analysis
 
-Kind = TypeVar("Kind", Result, Termination)
+EnumValue = TypeVar("EnumValue", Result, Termination)
 
 _COUNTS_SECONDS = 10.0
 """Seconds after which the numbers of puzzles are counted again: 200,000 puzzles take 0.2 s."""
@@ -52,7 +52,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
             return game_message(get_game(connection, slug, number)), notes
 
         game, notes = await answer_in_turn(self._store, read)
-        # On the wire, sides are counted from 1.
+        # In the protocol, sides are counted from 1.
         note_messages = [
             pb.GameNote(side=side + 1, text=text)  # type: ignore[arg-type]
             for side, text in notes.items()
@@ -167,7 +167,7 @@ def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[St
     )
 
 
-def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
+def _value(kind: type[EnumValue], field: str, number: int) -> EnumValue | None:
     """Return the value of `kind` with the number of the protocol; None for 0 (UNSPECIFIED). Raises InvalidArgument."""
     try:
         return kind(number) if number else None

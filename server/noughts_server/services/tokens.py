@@ -85,5 +85,5 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
 
 def _can_see(caller: Caller, token: Token) -> bool:
-    """Return whether the caller may see this token of the same owner: the one in use, or one without further scopes."""
+    """Return whether the caller can see this token: its own, or one with no scope that the caller's own lacks."""
     return token.id == caller.token_id or all(map(caller.permits, token.scopes))

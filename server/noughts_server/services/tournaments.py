@@ -169,7 +169,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         label, _, pinned = answer.partition(" ")
         joined = await self.store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
-            self.director.play_on(joined)  # A ladder that waited for entries resumes.
+            self.director.play_running(joined)  # A ladder that waited for entries resumes.
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     @open_to(Access.TOKEN)

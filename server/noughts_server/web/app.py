@@ -48,11 +48,11 @@ class _Number(IntegerConvertor):
 
 
 register_url_convertor("int", _Number())
-_A_YEAR = "public, max-age=31536000, immutable"
+_CACHED_FOR_A_YEAR = "public, max-age=31536000, immutable"
 _HTTPS_ONLY = "max-age=31536000"
-_A_DAY = "public, max-age=86400"
+_CACHED_FOR_A_DAY = "public, max-age=86400"
 _COMPRESSED_IN_A_THREAD = 16 << 10
-"""Bodies of at least this number of bytes are compressed in a thread, because this would delay other visitors."""
+"""Bodies of at least this number of bytes are compressed in a thread. In the event loop, this would delay others."""
 _ROOT_FILES = ("favicon.ico", "robots.txt")
 """Static files that programs look for at fixed addresses."""
 
@@ -90,11 +90,11 @@ def site(
         if request.path_params["version"] != folder or name not in contents:
             raise Failure(404, f"There is no file {name}.", "Reload the page: the website has been updated.")
         kind, body = contents[name]
-        return Response(body, media_type=kind, headers={"cache-control": _A_YEAR})
+        return Response(body, media_type=kind, headers={"cache-control": _CACHED_FOR_A_YEAR})
 
     async def root_file(request: Request) -> Response:
         kind, body = contents[request.url.path.removeprefix("/")]
-        return Response(body, media_type=kind, headers={"cache-control": _A_DAY})
+        return Response(body, media_type=kind, headers={"cache-control": _CACHED_FOR_A_DAY})
 
     routes = [
         *play_over_http_routes(http_play, views, signing_in=signing_in),  # the first ones are found fastest

@@ -71,9 +71,9 @@ class FileFormat(Protocol):
         """Return whether the last game of the file has the facts about the tournament."""
 
     def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
-        """Return the next games of a file that holds `before` games so far; `facts` come with the last ones.
+        """Return the text of the next games. It can take some hundredths of a second. Raises Failure.
 
-        This can take some hundredths of a second. Raises Failure.
+        `before` is the number of earlier games in the file. `facts` is None unless these are the last games.
         """
 
 
@@ -93,7 +93,7 @@ class CsvFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """A format of game records; the last one also holds the facts about the tournament."""
+    """A format of game records. The last game of a file also has the facts about the tournament."""
 
     suffix: str
     media_type: str

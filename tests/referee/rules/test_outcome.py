@@ -4,10 +4,10 @@ import pytest
 
 from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import (
+    DISCONNECTIONS,
     DRAWN,
     FAULTS,
     FORFEITS,
-    GONE,
     ON_THE_BOARD,
     VOID,
     Outcome,
@@ -32,7 +32,7 @@ def test_terminations_are_written_in_small_letters() -> None:
 def test_every_termination_has_one_kind_of_cause() -> None:
     assert set(Termination) - ON_THE_BOARD - FORFEITS == {Termination.ADJUDICATED, Termination.VOID}
     assert not ON_THE_BOARD & FORFEITS
-    assert GONE < FAULTS < FORFEITS
+    assert DISCONNECTIONS < FAULTS < FORFEITS
     assert {Termination.RESIGNED} == FORFEITS - FAULTS
 
 

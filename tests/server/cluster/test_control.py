@@ -27,7 +27,7 @@ async def test_leading_server_starts_a_tournament_that_another_one_scheduled(tmp
     async with open_arena(tmp_path / "league.sqlite") as arena:
         await arena.tournament(start=False)
         store, bus, changed = arena.store, MemoryBus(), list[int]()
-        director = Director(store, RemotePlay(store, bus), look_seconds=0.02)
+        director = Director(store, RemotePlay(store, bus), check_seconds=0.02)
         with listening(bus, CHANGED, changed.append):
             async with director.directing():
                 await asyncio.sleep(0)  # by now the director has found no scheduled start

@@ -19,6 +19,9 @@ from tests.support.arena import Arena, open_arena
 from tests.support.client import Client, client_of, refusal_of
 from tests.support.patience import PATIENCE
 
+_MANY_GAMES = 2_000
+"""Games that take many steps to count."""
+
 
 async def opening_moves(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMovesResponse:
     return await client.leaderboards.GetOpeningMoves(leaderboards_pb2.GetOpeningMovesRequest(moves=moves))
@@ -48,7 +51,7 @@ async def store_games(path: Path, slug: str) -> int:
 
 
 async def store_games_in(arena: Arena, slug: str) -> int:
-    """Do the same in an open store."""
+    """Do the same as `store_games` in an open store."""
     games = await arena.play(await arena.tournament(slug, games_per_pair=40))
     await arena.commit(games)
     return sum(game.result is not Result.VOID for game in games)
@@ -77,11 +80,15 @@ async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_p
     path = tmp_path / "x.sqlite"
     await store_games(path, "cup")
     async with open_arena(path) as arena:
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            async with asyncio.timeout(PATIENCE), running(exploring(arena.store, lambda: 1, lambda: True)):
-                await asyncio.sleep(1)  # the step waits for the lock; its time must not lengthen the following pause
-                other.execute("ROLLBACK")
+        with closing(sqlite3.connect(path, isolation_level=None)) as other_writer:
+            other_writer.execute("BEGIN IMMEDIATE")
+            async with (
+                asyncio.timeout(PATIENCE),
+                running(exploring(arena.store, games_in_flight=lambda: 1, leads=lambda: True)),
+            ):
+                # The step waits for the other writer. The next pause is a multiple of a step's time, but is limited.
+                await asyncio.sleep(1)
+                other_writer.execute("ROLLBACK")
                 await wait_until(lambda: is_all_counted(arena))
                 await store_games_in(arena, "plate")
                 await wait_until(lambda: is_all_counted(arena))
@@ -89,17 +96,17 @@ async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_p
 
 async def test_tournament_whose_games_trickle_in_delays_no_other(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
-        busy = await arena.tournament("busy", games_per_pair=2_000)
-        trickle = await arena.tournament("trickle", games_per_pair=2_000)
-        later = await arena.play(trickle)
+        busy = await arena.tournament("busy", games_per_pair=_MANY_GAMES)
+        trickling = await arena.tournament("trickle", games_per_pair=_MANY_GAMES)
+        trickling_games = await arena.play(trickling)
         await arena.commit(await arena.play(busy))
-        busy_is_counted = f"SELECT 1 FROM tournaments WHERE id = {busy.id} AND explored = 2000"
-        async with running(exploring(arena.store, lambda: 0, lambda: True)):
-            for game in later:
-                await arena.commit([game])  # it always has the fewest uncounted games
-                if arena.rows(busy_is_counted):
+        async with running(exploring(arena.store, games_in_flight=lambda: 0, leads=lambda: True)):
+            for game in trickling_games:
+                await arena.commit([game])
+                ((counted_games,),) = arena.rows(f"SELECT explored FROM tournaments WHERE id = {busy.id}")
+                if counted_games == _MANY_GAMES:
                     return
-    raise AssertionError("the busy tournament waited for the end of the other")
+    raise AssertionError("the busy tournament waited until all games of the other were counted")
 
 
 async def test_an_error_of_the_explorer_does_not_stop_the_server(

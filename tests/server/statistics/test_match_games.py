@@ -22,8 +22,20 @@ def statistics_of(
 
 
 def random_games(number: int, *, seed: int) -> list[MatchGame]:
-    chance = random.Random(seed)
-    return [MatchGame(chance.choices((1.0, 0.5, 0.0), (5, 2, 3))[0], "", str(chance.random())) for _ in range(number)]
+    """Return different games, of which the first player wins 50 % and draws 20 % on average."""
+    rng = random.Random(seed)
+    return [
+        MatchGame(points=rng.choices((1.0, 0.5, 0.0), weights=(5, 2, 3))[0], moves=str(rng.random()))
+        for _ in range(number)
+    ]
+
+
+def game_that_its_first_side_wins(ordinal: int, opening: int = 0) -> MatchGame:
+    """Return a game of bots without randomness. Both bots win one game of each pair, which decides no test."""
+    is_first_of_pair = ordinal % 2 == 1
+    return MatchGame(
+        points=1.0 if is_first_of_pair else 0.0, opening=opening, moves=f"opening {opening}, first {is_first_of_pair}"
+    )
 
 
 def test_two_games_in_a_row_are_a_pair_and_an_odd_last_one_is_single() -> None:
@@ -37,11 +49,12 @@ def test_two_games_in_a_row_are_a_pair_and_an_odd_last_one_is_single() -> None:
 def test_games_lost_by_a_withdrawal_do_not_count() -> None:
     # One game ends before any move, the other after one move.
     walkovers = [
-        match_game(Result(1 + 2 * side), Termination.ADJUDICATED, side, moves, b"", "was withdrawn")
-        for side, moves in enumerate((b"", b"1"))
+        match_game(result, Termination.ADJUDICATED, side, moves, b"", "was withdrawn")
+        for side, result, moves in ((0, Result.FIRST_WINS, b""), (1, Result.SECOND_WINS, b"1"))
     ]
     drawn_game = match_game(Result.DRAW, Termination.ADJUDICATED, 0, b"1", b"")
     resigned_game = match_game(Result.FIRST_WINS, Termination.ADJUDICATED, 0, b"1", b"")
+    # A rule ended this game, so it counts.
     assert resigned_game.points == 1
     assert walkovers == [WALKOVER, WALKOVER]
     assert statistics_of([drawn_game, drawn_game, *walkovers * 9]) == statistics_of([drawn_game, drawn_game])
@@ -102,9 +115,10 @@ def test_a_match_knows_games_without_a_gap_up_to_the_end_of_its_test() -> None:
 def test_a_test_is_exhausted_at_the_same_pair_in_whatever_order_games_end() -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(400, 0, -1):
-        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, "", str(ordinal % 2))})
+        match.add({ordinal: game_that_its_first_side_wins(ordinal)})
     assert match.exhausted
-    assert match.known == match.statistics().games == 102
+    # The first pair, and 50 repetitions of it.
+    assert match.known == match.statistics().games == 2 * 51
 
 
 def test_the_course_of_a_test_has_few_points_at_equal_distances() -> None:
@@ -167,14 +181,14 @@ def test_a_match_of_at_most_one_game_has_no_pairs(games: int) -> None:
     assert statistics.sprt.llr == 0
 
 
-@pytest.mark.parametrize("openings, pairs", [(1, 51), (10, 60), (100, 300)])
+# Each opening once, and then 50 repetitions, or two for each opening if these are more.
+@pytest.mark.parametrize("openings, pairs", [(1, 1 + 50), (10, 10 + 50), (100, 100 + 2 * 100)])
 def test_a_test_of_players_without_randomness_is_exhausted(openings: int, pairs: int) -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(1, 2 * pairs + 1):
         assert not match.exhausted
-        number = (ordinal - 1) // 2 % openings
-        # Each side wins one game of the pair, so the test is not decided.
-        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, number, f"{number} {ordinal % 2}")})
+        opening = (ordinal - 1) // 2 % openings
+        match.add({ordinal: game_that_its_first_side_wins(ordinal, opening)})
     assert match.exhausted
     assert not match.decided
 
@@ -182,7 +196,7 @@ def test_a_test_of_players_without_randomness_is_exhausted(openings: int, pairs:
 def test_a_test_of_players_with_random_moves_is_never_exhausted() -> None:
     match = MatchGames(Sprt(0, 10))
     for ordinal in range(1, 2001):
-        # Most games are equal, but not all.
+        # Two of 60 games differ from the others, so no 50 consecutive pairs are repetitions.
         moves = "other" if ordinal % 60 < 2 else "same"
-        match.add({ordinal: MatchGame(1.0 if ordinal % 2 else 0.0, "", moves)})
+        match.add({ordinal: game_that_its_first_side_wins(ordinal)._replace(moves=moves)})
         assert not match.exhausted

@@ -14,36 +14,40 @@ OPTIMA = {"attack": 10.0, "defence": 5.0}
 ELO_PER_SQUARE = 3.0
 """The Elo that a distance of 1 from an optimum costs."""
 DRAW_RATE = 0.3
+"""The share of draws between equal bots."""
 
 
 def elo(values: dict[str, float]) -> float:
+    """Return the strength of a bot with these values, which is 0 at the optima."""
     return -ELO_PER_SQUARE * sum((values[name] - optimum) ** 2 for name, optimum in OPTIMA.items())
 
 
-def simulated(course: Course, chance: random.Random, games: int) -> PlayedIteration:
+def simulated(course: Course, rng: random.Random, games: int) -> PlayedIteration:
     """Return the result of games between the two sets of the next iteration."""
     pair = course.next_pair()
     score = 1 / (1 + 10 ** ((elo(pair.minus) - elo(pair.plus)) / 400))
-    draws_share = DRAW_RATE * 4 * score * (1 - score)
-    results = [chance.random() for _ in range(games)]
-    wins = sum(result < score - draws_share / 2 for result in results)
-    losses = sum(result > score + draws_share / 2 for result in results)
+    # Equal bots draw at DRAW_RATE. The larger the difference, the fewer games are draws.
+    draw_rate = DRAW_RATE * 4 * score * (1 - score)
+    # A random number below the share of wins is a win, and one above the shares of wins and draws is a loss.
+    numbers = [rng.random() for _ in range(games)]
+    wins = sum(number < score - draw_rate / 2 for number in numbers)
+    losses = sum(number > score + draw_rate / 2 for number in numbers)
     return PlayedIteration(wins=wins, draws=games - wins - losses, losses=losses)
 
 
 def tuned_course(seed: int, *, iterations: int = 500, games: int = 16) -> Course:
     course = Course(Tuning(parameters=(ATTACK, DEFENCE), iterations=iterations, seed=seed))
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     while not course.finished:
-        course.add(simulated(course, chance, games))
+        course.add(simulated(course, rng, games))
     return course
 
 
 def covered(course: Course) -> list[bool]:
     """Return for each parameter whether its interval exists and contains the optimum."""
     return [
-        found is not None and found.low <= OPTIMA[parameter.name] <= found.high
-        for parameter, found in zip(course.tuning.parameters, course.optima(), strict=True)
+        optimum is not None and optimum.low <= OPTIMA[parameter.name] <= optimum.high
+        for parameter, optimum in zip(course.tuning.parameters, course.optima(), strict=True)
     ]
 
 
@@ -51,9 +55,11 @@ def test_the_last_iteration_has_the_step_and_the_rate_of_the_parameter() -> None
     tuning = Tuning(parameters=(ATTACK,), iterations=1_000, seed=1)
     assert tuning.perturbation(ATTACK, 1_000) == pytest.approx(ATTACK.step)
     assert tuning.gain(ATTACK, 1_000) == pytest.approx(ATTACK.rate * ATTACK.step)
-    assert tuning.perturbation(ATTACK, 1) == pytest.approx(1_000**0.101)
-    # a(1) = rate * step ** 2 * (1100 / 101) ** 0.602
-    assert tuning.gain(ATTACK, 1) == pytest.approx(0.02 * (1_100 / 101) ** 0.602 / 1_000**0.101)
+    # c(1) = step * N ** GAMMA
+    first_perturbation = 1.0 * 1_000**0.101
+    assert tuning.perturbation(ATTACK, 1) == pytest.approx(first_perturbation)
+    # a(1) = rate * step ** 2 * ((A + N) / (A + 1)) ** ALPHA with A = 100; the gain is a(1) / c(1)
+    assert tuning.gain(ATTACK, 1) == pytest.approx(0.02 * 1.0 * (1_100 / 101) ** 0.602 / first_perturbation)
 
 
 def test_values_move_towards_the_set_that_won() -> None:
@@ -61,8 +67,9 @@ def test_values_move_towards_the_set_that_won() -> None:
     directions = course.next_pair().directions
     course.add(PlayedIteration(wins=10, draws=2, losses=4))
     gains = [course.tuning.gain(parameter, 1) for parameter in (ATTACK, DEFENCE)]
+    wins_minus_losses = 6
     expected = [
-        parameter.start + gain * 6 * direction
+        parameter.start + gain * wins_minus_losses * direction
         for parameter, gain, direction in zip((ATTACK, DEFENCE), gains, directions, strict=True)
     ]
     assert course.values[-1] == pytest.approx(expected)
@@ -121,17 +128,18 @@ def test_intervals_contain_the_planted_optima() -> None:
 @pytest.mark.at_length
 def test_intervals_contain_the_optima_in_95_of_100_tunings() -> None:
     courses = [tuned_course(seed) for seed in range(400)]
-    stated = [found is not None for course in courses for found in course.optima()]
-    assert sum(stated) > 0.97 * len(stated)
-    # Two standard deviations of the share among 800 intervals are 1.5 %.
-    assert sum(map(sum, map(covered, courses))) > 0.935 * sum(stated)
+    optima = [optimum for course in courses for optimum in course.optima()]
+    intervals = sum(optimum is not None for optimum in optima)
+    assert intervals > 0.97 * len(optima)
+    # 95 % less two standard deviations, which are 1.5 % with 800 intervals.
+    assert sum(sum(covered(course)) for course in courses) > 0.935 * intervals
 
 
 def test_without_an_effect_there_is_no_optimum() -> None:
     course = Course(Tuning(parameters=(ATTACK,), iterations=200, seed=1))
-    chance = random.Random(1)
+    rng = random.Random(1)
     while not course.finished:
-        wins = sum(chance.random() < 0.5 for _ in range(16))
+        wins = sum(rng.random() < 0.5 for _ in range(16))
         course.add(PlayedIteration(wins=wins, draws=0, losses=16 - wins))
     assert course.optima() == [None]
     assert tuned_values(course) == {"attack": course.values[-1][0]}

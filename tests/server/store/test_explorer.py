@@ -71,20 +71,27 @@ def symmetries(variant: Variant) -> list[list[int]]:
 
 
 def positions_of(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[Stones, list[list[int]]]]:
-    """Yield the smallest of all turned boards and the turns that lead to it: of the empty board, then of each move."""
-    boards: list[Stones] = [(0, 0) for _ in symmetries(variant)]
+    """Yield the position before the first move and after each move, as the same board for all symmetric positions.
+
+    That board is the smallest image of the position under the symmetries. The symmetries that give it come with it.
+    """
+    images: list[Stones] = [(0, 0) for _ in symmetries(variant)]
     for ply in range(len(moves) + 1):
-        least = min(boards)
-        yield least, [turn for turn, board in zip(symmetries(variant), boards, strict=True) if board == least]
+        smallest = min(images)
+        yield (
+            smallest,
+            [symmetry for symmetry, image in zip(symmetries(variant), images, strict=True) if image == smallest],
+        )
         if ply < len(moves):
-            stones = [1 << turn[moves[ply]] for turn in symmetries(variant)]
-            boards = [
+            stones = [1 << symmetry[moves[ply]] for symmetry in symmetries(variant)]
+            images = [
                 (first, second | stone) if ply % 2 else (first | stone, second)
-                for (first, second), stone in zip(boards, stones, strict=True)
+                for (first, second), stone in zip(images, stones, strict=True)
             ]
 
 
 def position_of(variant: Variant, moves: Sequence[int]) -> tuple[Stones, list[list[int]]]:
+    """Return the last position of `positions_of`."""
     *_, last = positions_of(variant, moves)
     return last
 
@@ -96,7 +103,7 @@ def explorer_position_of(variant: Variant, moves: Sequence[int]) -> tuple[int, l
 
 
 def by_brute_force(variant: Variant, games: Iterable[FinishedGame]) -> tuple[Tally, dict[Stones, list[int]]]:
-    """Count the positions of the first moves of these games; also return the moves of one game that lead to each."""
+    """Count the moves of these games in each position. Also return, for each position, moves that lead to it."""
     tally: Tally = defaultdict(Counter)
     paths = {}
     for game in games:
@@ -113,21 +120,21 @@ def by_brute_force(variant: Variant, games: Iterable[FinishedGame]) -> tuple[Tal
 
 def random_game(variant: Variant, seed: int) -> tuple[list[int], Result]:
     """Return legal moves, often near the middle, and a result; some games end early with a result at random."""
-    dice = random.Random(seed)
-    position, plies_left = Position(variant), dice.randrange(1, 20)
+    rng = random.Random(seed)
+    position, plies_left = Position(variant), rng.randrange(1, 20)
     uses_all_cells = seed % 3 == 0 or variant.cells < 50
     middle = variant.cells // 2
     near = [middle + down * variant.columns + across for down in range(-2, 3) for across in range(-2, 3)]
     while position.outcome() is None and plies_left:
         plies_left -= 1
         while True:
-            cell = dice.randrange(variant.cells) if uses_all_cells else dice.choice(near)
+            cell = rng.randrange(variant.cells) if uses_all_cells else rng.choice(near)
             occupied = position.own | position.opponent
             if variant.takes(cell, occupied) and position.forbidden(cell) is None:
                 break
         position.play(cell)
     outcome = position.outcome()
-    return position.moves, outcome.result if outcome else Result(dice.randrange(1, 5))
+    return position.moves, outcome.result if outcome else rng.choice(list(Result))
 
 
 async def store_random_games(
@@ -253,7 +260,7 @@ async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) ->
     assert 0 < sum(score.games for _, score in slow.moves) < sum(score.games for _, score in fast.moves)
 
 
-async def test_what_people_play_privately_does_not_count(arena: Arena) -> None:
+async def test_games_of_challenges_do_not_count(arena: Arena) -> None:
     await store_random_games(arena, "tictactoe", 20)
     arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
     assert await arena.store.read(count_unexplored) == 0
@@ -360,7 +367,7 @@ async def test_uncounted_games_are_found_without_reading_all_tournaments(arena: 
 
 
 @pytest.mark.processes
-async def test_a_killed_count_goes_on_and_counts_no_game_twice(arena: Arena, tmp_path: Path) -> None:
+async def test_a_count_that_was_killed_resumes_and_counts_no_game_twice(arena: Arena, tmp_path: Path) -> None:
     await store_random_games(arena, "gomoku", 400)
     with started(["-c", COUNTING_PROGRAM, url_of(arena.path)], environment(), (sys.executable,)) as counter:
         assert counter.stdout is not None

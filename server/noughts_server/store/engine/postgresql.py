@@ -40,7 +40,7 @@ _CONNECT_SECONDS = 5
 """Time limit of a new connection."""
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
-_IDLE_SECONDS, _LONGEST_IDLE_SECONDS = 3, 24
+IDLE_SECONDS, _LONGEST_IDLE_SECONDS = 3, 24
 """Limits of the idle time between two statements of a writing transaction, well below the silence limit of a node.
 
 No other node can write during this time. On a busy machine, a transaction can need longer. If PostgreSQL ends a
@@ -224,19 +224,19 @@ _CONNECTIONS: "WeakKeyDictionary[Engine, _Connections]" = WeakKeyDictionary()
 
 
 class _IdleLimit:
-    """The limit of the time between two statements of a writer, see `_IDLE_SECONDS`."""
+    """The limit of the time between two statements of a writer, see `IDLE_SECONDS`."""
 
     def __init__(self) -> None:
-        self._seconds = _IDLE_SECONDS
+        self._seconds = IDLE_SECONDS
 
     def begin(self, connection: Connection) -> None:
         """Set the limit in a session, and wait until no other transaction writes."""
-        if self._seconds > _IDLE_SECONDS:
+        if self._seconds > IDLE_SECONDS:
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
 
     def committed(self, connection: Connection) -> None:
-        self._seconds = max(self._seconds // 2, _IDLE_SECONDS)
+        self._seconds = max(self._seconds // 2, IDLE_SECONDS)
 
     def failed(self, context: ExceptionContext) -> None:
         error = context.original_exception
@@ -249,7 +249,7 @@ def _settings(busy_seconds: float) -> dict[str, str | int]:
     return {
         "lock_timeout": round(1000 * busy_seconds),
         "timezone": "UTC",
-        "idle_in_transaction_session_timeout": 1000 * _IDLE_SECONDS,
+        "idle_in_transaction_session_timeout": 1000 * IDLE_SECONDS,
         "tcp_keepalives_idle": 2,
         "tcp_keepalives_interval": 1,
         "tcp_keepalives_count": 3,

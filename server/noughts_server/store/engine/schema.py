@@ -41,7 +41,7 @@ from noughts_referee.rules import FORFEITS, Termination
 REVISION = "0039"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
-"""The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
+"""The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
 
 
 class TournamentState(IntEnum):
@@ -569,7 +569,7 @@ rating_history = Table(
 )
 
 LARGE_MOVE = 300
-"""Rating points from which the operator sees a move."""
+"""The operator sees moves of at least this many rating points."""
 LARGE_MOVES = text(f"(moved >= {LARGE_MOVE} OR moved <= {-LARGE_MOVE})")
 """A condition on `rating_moves`: moves that the operator should check. Literal SQL, as `LOST_BY_FAULT` is."""
 
@@ -627,7 +627,7 @@ accuracies = Table(
 )
 
 # Positions of games in which exactly one move wins, or wins by continuous fours (see
-# `noughts_bots.reference.puzzles`), in a tournament once each.
+# `noughts_bots.reference.puzzles`). A tournament has each position at most once.
 puzzles = Table(
     "puzzles",
     metadata,
@@ -641,7 +641,7 @@ puzzles = Table(
     Column("ply", SmallInteger, nullable=False),
     # The moves from the position to the win.
     Column("line", LargeBinary, nullable=False),
-    # The number of those of the winner.
+    # How many of these moves are the winner's.
     Column("moves", SmallInteger, nullable=False),
     Column("exact", Boolean, nullable=False),
     # See `PuzzleKind`.

@@ -71,11 +71,11 @@ _COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinar
 
 DAY_MS = 86_400_000
 ROWS_AT_ONCE = 1000
-"""Rows in memory at once."""
+"""Limit of the rows that are in memory at once."""
 COMMENTED_ROWS_AT_ONCE = 10
-"""The same for games with comments, which can have megabytes."""
+"""The limit for games with comments, which can have megabytes."""
 _LISTED_ROWS_AT_ONCE = 100
-"""The same for lists, which end when a page is full."""
+"""The limit for lists, which end when a page is full."""
 _TOURNAMENTS_A_STATEMENT = 100
 """Databases limit the nesting of a statement's conditions."""
 _MOST_GAMES_READ = 100_000
@@ -83,7 +83,7 @@ _MOST_GAMES_READ = 100_000
 _PAGE_BYTES = 1 << 20
 """Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
 _GAME_BYTES, _PLY_BYTES, _SCORE_BYTES, _THOUGHT_BYTES, _PV_BYTES = 500, 8, 20, 40, 3
-"""Upper limits of the bytes in a message: a game without moves, a ply, a score, a thought and a move of its line."""
+"""Upper limits of the bytes in a message: a game without moves, a ply, a score, a thought and a move of its `pv`."""
 
 
 class GameFilter(NamedTuple):
@@ -129,6 +129,8 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
+    """A finished game, or a game in progress from the journal."""
+
     tournament_id: int
     """The store's key."""
     tournament: str
@@ -137,10 +139,11 @@ class StoredGame:
     """Its slot, from 1, as in `tournaments/ID/games/ORDINAL`."""
     variant: str
     first: str
-    """Labels of the entries."""
+    """The label of the entry that moved first."""
     second: str
+    """The label of the other entry."""
     first_bot: str
-    """The entry's bot version, `bots/NAME/versions/V`."""
+    """The bot version of the entry that moved first, `bots/NAME/versions/V`."""
     second_bot: str
     seed: int
     """The seed of the game; that of a side is `side_seed(seed, side)`."""

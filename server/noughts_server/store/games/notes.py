@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
 from noughts_referee.game import LostGame
-from noughts_referee.rules import GONE, Outcome, Result, Termination
+from noughts_referee.rules import DISCONNECTIONS, Outcome, Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import Kind, bots, entries, entries_with_bots, game_notes, games
 from noughts_server.store.tournaments.tournaments import get_tournament
@@ -74,7 +74,7 @@ def has_crashed(connection: Connection, note: GameNote) -> bool:
     if row is None:
         return False
     outcome = Outcome(Result(row.result), Termination(row.termination))
-    return outcome.termination in GONE and outcome.loser == note.side
+    return outcome.termination in DISCONNECTIONS and outcome.loser == note.side
 
 
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:

@@ -49,17 +49,18 @@ from noughts_server.store.tournament_options import options_document, own_times_
 from noughts_server.store.tournaments.join_window import Joining
 
 MOST_GAMES = 100_000_000
+"""Limit of the games of a tournament."""
 MOST_GAMES_PER_PAIR = 1_000_000
 _DAY_MS = 86_400_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 _JOIN_FOR_AGENTS = "Let more bots join: `join_tournament`."
-# Slots of a unit while pairings are still to come. They are few, so that all games of a round can be concurrent.
-_GROWING_UNIT = 8
+_SMALL_UNIT = 8
+"""Slots of a unit if pairings follow from results. Units are small, so that all games of a round can be concurrent."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewTournament:
-    """The organiser's settings of a new tournament."""
+    """A tournament that is not stored yet, with its settings."""
 
     slug: str
     """The ID in `tournaments/ID`: 1 to 63 characters from a-z, 0-9 and `-`."""
@@ -289,7 +290,9 @@ def _check_open_to_tests(connection: Connection, tournament: Tournament) -> None
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Start a tournament and make its entries final, or resume a paused one. `start_or_finish` also ends it.
+    """Start a tournament and make its entries final, or resume a paused one.
+
+    `start_or_finish` also finishes a tournament without games to play.
 
     With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState (also with
     too few entries, before its scheduled start or the end of its join window, and for a test against a bot of another
@@ -321,24 +324,24 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         )
     if tournament.settings.rated:
         ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
-    kind = tournament.settings.schedule
+    tournament_format = tournament.settings.schedule
     try:
-        kind.check_entries(count, tournament.settings)
+        tournament_format.check_entries(count, tournament.settings)
     except FormatError as error:
         got = f"open with {count} entries"
         raise WrongState(
             tournament.name, got=got, expected=str(error), hint=_JOIN.format(slug), agent_hint=_JOIN_FOR_AGENTS
         ) from error
-    if isinstance(kind, FixedPairings):
-        total = kind.schedule(count, tournament.settings.games_per_pair).total
+    if isinstance(tournament_format, FixedPairings):
+        total = tournament_format.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))
     else:
-        # Pairings of an endless tournament come one by one: each is a whole unit.
-        unit = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT
+        # An endless tournament adds one pairing at a time, so each pairing is a unit.
+        unit = tournament.settings.games_per_pair if tournament_format.endless else _SMALL_UNIT
         total = 0
     running = {"state": TournamentState.RUNNING, "started_at": now_ms, "games_total": total, "unit_games": unit}
     change_tournament(connection, tournament, **running)
-    if kind.follows_results:
+    if tournament_format.follows_results:
         pair_next(connection, tournament.id)
     report_event(connection, "tournament.started", tournament.id, now_ms)
     return get_tournament_by_id(connection, tournament.id)
@@ -421,14 +424,14 @@ def base_schedule(connection: Connection, tournament: Tournament, count: int | N
 
     `count` is the number of entries (None: the stored number).
     """
-    kind = tournament.settings.schedule
-    if not isinstance(kind, FixedPairings):
+    tournament_format = tournament.settings.schedule
+    if not isinstance(tournament_format, FixedPairings):
         return None
     if tournament.base_entries is not None:
         count = tournament.base_entries
     if count is None:
         count = count_entries(connection, tournament)
-    return kind.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
+    return tournament_format.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
 
 
 def count_entries(connection: Connection, tournament: Tournament) -> int:

@@ -143,7 +143,7 @@ def test_a_run_reports_an_earlier_killed_run_in_its_database(tmp_path: Path) -> 
         eventually(partial(stored_games, tmp_path / "kept.db"), bool)
         process.kill()
     result = run_here(shlex.split(f"match random first-free --games 2 {options}"), env)
-    assert "an earlier run (random - first-free) that ended after" in result.stderr
+    assert "an earlier run (random - first-free) that was interrupted after" in result.stderr
     assert "run its command again with --resume" in result.stderr
 
 

@@ -184,7 +184,7 @@ def test_match_of_engines_says_how_many_games_run_on_which_cores(noughts: Any) -
     result = noughts(f"{line} {cores + 6}")
     games = f"{cores} game{'s' if cores > 1 else ''} at once"
     share = "both engines of a game share a core (--no-affinity: the system places them)"
-    assert f"{games}, as there are cores (--processes {cores + 6} for more); {share}\n" in result.stderr
+    assert f"{games}, one for each core (--processes {cores + 6} for more); {share}\n" in result.stderr
     assert json.loads(result.stdout)["games"] == 2
     assert "at once" not in noughts(f"{line} {cores}").stderr
     assert "at once" not in noughts(f"{line} {cores + 6} --processes 1").stderr
