@@ -1,4 +1,8 @@
-"""Charts as SVG: lines and dots over axes with round numbers. `charts.css` has the colours of reports and files."""
+"""Charts as SVG: lines and dots over axes with round numbers.
+
+`curve.css` has the style of their parts, and `charts.css` the colours of reports and files. The website has its own
+colours.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -270,9 +274,14 @@ def _stretches(points: Sequence[Point]) -> Iterator[Sequence[Point]]:
         yield stretch if len(stretch) > 1 else [*stretch, *stretch]
 
 
+def curve_css() -> str:
+    """Return the style sheet of the parts of a chart. They take the text colour of the chart or of the part."""
+    return (files(__package__) / "curve.css").read_text(encoding="utf-8")
+
+
 def charts_css() -> str:
-    """Return the style sheet of charts, for light and for dark displays."""
-    return (files(__package__) / "charts.css").read_text(encoding="utf-8")
+    """Return the style sheet of charts in reports and files, for light and for dark displays."""
+    return curve_css() + (files(__package__) / "charts.css").read_text(encoding="utf-8")
 
 
 def heat_map_css() -> str:

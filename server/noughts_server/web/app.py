@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineTrouble
 from noughts_server.drawing.board_svg import board_css, board_script
-from noughts_server.drawing.charts import heat_map_css
+from noughts_server.drawing.charts import curve_css, heat_map_css
 from noughts_server.web.analyst import Analyst
 from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
 from noughts_server.web.api_registration import registration_routes
@@ -120,11 +120,12 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
     contents |= {
         "board.css": board_css().encode(),
         "board.js": board_script().encode(),
+        "curve.css": curve_css().encode(),
         "heat_map.css": heat_map_css().encode(),
     }
     for name in ("board.css", "heat_map.css", "site.css"):
-        kind_of_file = contents[name].decode()
-        contents[name] = with_theme_switch(kind_of_file).encode()
+        style_sheet = contents[name].decode()
+        contents[name] = with_theme_switch(style_sheet).encode()
     contents = dict(sorted(contents.items()))
     digest = blake2b(digest_size=6)
     for name, body in contents.items():
