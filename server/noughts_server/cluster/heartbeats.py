@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -41,6 +42,8 @@ class Membership:
         """Called when the set or the order of live nodes has changed."""
         self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
         """Called with the remaining units if this node was silent for so long that others could claim its units."""
+        self.on_beat: Callable[[Beat, float], None] = lambda beat, seconds: None
+        """Called after each heartbeat but the first, with the seconds that the database took for it."""
         self._store = store
         self._bus = bus
         self._steps_back = False
@@ -82,7 +85,10 @@ class Membership:
             if self._bus.connected:
                 youngest = self._steps_back
                 self._steps_back = False
-                self._learn(await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest)))
+                began = time.perf_counter()
+                answer = await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest))
+                self.on_beat(answer, time.perf_counter() - began)
+                self._learn(answer)
 
     def _learn(self, beat: Beat) -> None:
         if beat.was_dead:
