@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from noughts_referee.rules import base_name, in_words
-from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
@@ -31,6 +31,8 @@ _RULES = {
 """The other parts of their names."""
 _ENDINGS = {"line": "in a row", "timeout": "on time"}
 """Terminations whose words for players are not their names."""
+_NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
+"""The numbers of pieces in a row that are written as words."""
 _KEPT_END = 6
 """The characters at the end of a name that are always visible."""
 
@@ -109,6 +111,26 @@ def ending(termination: str | None) -> str:
     return _ENDINGS.get(termination or "") or in_words(termination or "")
 
 
+def how_ended(game: Mapping[str, Any]) -> str:
+    """Return `five in a row` for a game with a line of five, else its ending; empty for a void game without an end."""
+    won = game.get("winning_cells")
+    if game["result"] == "*":
+        return "void"
+    if game["termination"] == "line" and won:
+        return f"{_NUMBERS.get(len(won), len(won))} in a row"
+    return ending(game["termination"])
+
+
+def clock(micros: int | None) -> str:
+    """Return the time on a clock: `1:05`, `0:07.3` if little is left, empty without one; `clock.js` has the same."""
+    if micros is None:
+        return ""
+    minutes, rest = divmod(micros, 60_000_000)
+    if minutes or rest >= 20_000_000:
+        return f"{minutes}:{rest // 1_000_000:02d}"
+    return f"0:{rest / 1_000_000:04.1f}"
+
+
 def when(stamp: str | None) -> Markup:
     """Return a time in UTC, which the page's script converts to the reader's time zone."""
     time = Markup('<time datetime="{}">{} UTC</time>')
@@ -165,12 +187,15 @@ _FUNCTIONS = (
     cut,
     level,
     ending,
+    how_ended,
+    clock,
     titled,
     when,
     time_control,
 )
 FILTERS: dict[str, Callable[..., Any]] = {
     "schedule": format_named,
+    "format_of": format_of,
     "base_variant": base_name,
     **{function.__name__: function for function in _FUNCTIONS},
 }

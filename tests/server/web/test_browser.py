@@ -301,7 +301,7 @@ def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, brow
         page.unroute("**/board?*")
         page.clock.fast_forward(6_000)
         page.evaluate(show, [module, [with_board(game)]])
-        expect(page.locator(".small-game[data-name='games/1'] .stone")).to_have_count(1)
+        expect(page.locator(".small-game[data-name='games/1'] > .board .stone")).to_have_count(1)
 
 
 def test_cards_of_live_games_keep_their_places(site: Site, browser: Browser) -> None:

@@ -15,6 +15,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.expected_games import expected_total
 from noughts_server.web.known_game import tournaments_of
+from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
 _TOURNAMENTS, _RUNNING, _LISTS, _BEST = 50, 6, 3, 3
@@ -113,6 +114,12 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         asyncio.gather(*(_part({"rows": []}, best_of(row["variant"], row["time_class"])) for row in fullest)),
     )
     tournaments_by_name = {name: tournament for part in tournaments for name, tournament in part.items()}
+    running = [
+        tournament
+        for tournament in tournaments_by_name.values()
+        if tournament.state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
+    ]
+    stages = await asyncio.gather(*(running_stage(upstream, tournament) for tournament in running))
     ended_games = [
         game
         for page in game_pages
@@ -128,6 +135,7 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
             name: {row.label: row for row in tournament.standings} for name, tournament in tournaments_by_name.items()
         },
         "best": best,
+        "running_stages": {tournament.name: stage for tournament, stage in zip(running, stages, strict=True)},
         "finished": [with_board({**game, "state": "ended"}) for game in ended_games],
     }
 

@@ -1,14 +1,23 @@
-// Small live boards: one card for each game.
+// Small live boards with both players: one card for each game.
+import { copy, cellName, element } from "./board.js";
 import { Board, smallBoard } from "./boards.js";
+import { clock } from "./clock.js";
+import { POINTS, set, SIDES } from "./strips.js";
+import { ending } from "./words.js";
 
 const boards = new WeakMap(); // By card.
-const latest = new WeakMap(); // The arguments of `showGames`, by grid.
+const shown = new WeakMap(); // The game of each card.
+const latest = new Map(); // The other arguments of `showGames`, by grid.
 const KEPT = 5000; // Milliseconds.
+const TICK = 250; // Milliseconds between two updates of the clocks.
+const PIECE = 40; // The size of a cell of `board_svg.py`.
+let ticking = 0;
 
-// Every card keeps its place. The place of a game that has left stays empty until a new game takes it. If `more` games
-// will follow, empty places at the end stay for a while, so that the boards keep their size.
-export function showGames(grid, games, more = false) {
-  latest.set(grid, [games, more]);
+// Every card keeps its place. A card of a game that has left stays if `keeps(name)`; else its place stays empty until a
+// new game takes it. If `more` games will follow, empty places at the end stay for a while, so that the boards keep
+// their size. The clocks stop while the server cannot be reached (`stopped`).
+export function showGames(grid, games, { more = false, keeps = () => false, stopped = null } = {}) {
+  latest.set(grid, { games, options: { more, keeps, stopped } });
   const names = new Set(games.map((game) => game.name));
   const cards = new Map(
     [...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]),
@@ -17,7 +26,10 @@ export function showGames(grid, games, more = false) {
   for (const game of games) {
     let card = cards.get(game.name);
     if (!card) {
-      card = newCard(game, () => showGames(grid, ...latest.get(grid)));
+      card = newCard(game, () => {
+        const { games: newest, options } = latest.get(grid);
+        showGames(grid, newest, options);
+      });
       if (!card) continue;
       const place = free.shift();
       if (place) place.replaceWith(card);
@@ -25,10 +37,12 @@ export function showGames(grid, games, more = false) {
     }
     fill(card, game);
   }
-  for (const card of free) if (card.dataset.name) card.replaceWith(emptyCard());
+  for (const card of free) if (card.dataset.name && !keeps(card.dataset.name)) card.replaceWith(emptyCard());
   const kept = performance.now() - (more ? KEPT : 0);
   while (grid.lastElementChild && !(grid.lastElementChild.dataset.name || grid.lastElementChild.dataset.since > kept))
     grid.lastElementChild.remove();
+  ticking ||= setInterval(tick, TICK);
+  tick();
 }
 
 function emptyCard() {
@@ -46,23 +60,71 @@ function newCard(game, ready) {
   card.className = "small-game";
   card.dataset.name = game.name;
   card.href = `/${game.name}`;
-  card.innerHTML = '<span class="names"></span><span class="said"></span>';
-  card.prepend(board);
+  card.title = `${game.first} – ${game.second}`;
+  card.append(board, ...SIDES.map((side) => playerOf(game, board, side)), labelled("span", "said"));
   return card;
 }
 
+// The line of a player: piece, name, and the clock or the points.
+function playerOf(game, board, side) {
+  const line = labelled("span", `pair ${side}`);
+  if (board) {
+    const piece = element("svg", { viewBox: `0 0 ${PIECE} ${PIECE}`, "aria-hidden": "true" });
+    piece.setAttribute("class", `piece ${board.getAttribute("class")}`);
+    piece.append(copy(board, `stone ${side}`, { x: PIECE / 2, y: PIECE / 2 }));
+    line.append(piece);
+  }
+  const label = labelled("span", "label");
+  label.append(cut(game[side]));
+  line.append(label, " ", document.createElement("b"));
+  return line;
+}
+
+// A name that keeps its end if it is too long for its place, as in `words.py`.
+const KEPT_END = 6;
+function cut(name) {
+  if (name.length <= 2 * KEPT_END) return name;
+  const parts = labelled("span", "cut");
+  for (const text of [name.slice(0, -KEPT_END), name.slice(-KEPT_END)])
+    parts.append(Object.assign(document.createElement("span"), { textContent: text }));
+  return parts;
+}
+
+function labelled(tag, kind) {
+  return Object.assign(document.createElement(tag), { className: kind });
+}
+
 function fill(card, game) {
-  const said = game.state === "ended" ? game.result : game.moves.length ? `move ${game.moves.length}` : game.state;
+  shown.set(card, game);
+  const { moves, state } = game;
+  const last = game.board ? cellName(game.board, moves.at(-1)) : moves.at(-1);
+  const live = moves.length ? `move ${moves.length}: ${last}` : state;
+  const said = state === "ended" ? (game.result === "*" ? "void" : ending(game)) : live;
   // The text changes with each move, like the board.
   if (game.board && card.querySelector(".said").textContent !== said) {
     if (!boards.has(card)) boards.set(card, new Board(card.querySelector("svg"), { labels: false }));
     boards.get(card).show(game);
   }
-  card.title = `${game.first} – ${game.second}`;
-  set(card.querySelector(".names"), card.title);
   set(card.querySelector(".said"), said);
 }
 
-function set(place, text) {
-  if (place.textContent !== text) place.textContent = text;
+// Shows the clocks of live games, and the points of games that are over.
+function tick() {
+  for (const [grid, { options }] of latest)
+    for (const card of grid.children) if (shown.has(card)) showPlayers(card, shown.get(card), options.stopped);
+}
+
+function showPlayers(card, game, stopped) {
+  const over = game.state === "ended";
+  const running = game.state === "running" ? game.moves.length % 2 : -1;
+  SIDES.forEach((side, number) => {
+    const left = game[`${side}_clock_us`] ?? null;
+    const gone = number === running ? ((stopped ?? performance.now()) - game.heard) * 1000 : 0;
+    const time = left === null ? "" : clock(Math.max(0, left - gone));
+    const points = POINTS[game.result]?.[number] ?? "";
+    const line = card.querySelector(`.${side}.pair`);
+    line.classList.toggle("to-move", number === running);
+    line.classList.toggle("winner", over && points === "1");
+    set(line.querySelector("b"), over ? points : time);
+  });
 }

@@ -9,6 +9,7 @@ import { ending } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
+const STALE = 20000; // Milliseconds after which rounds, leaders and climbers are fetched again if games were played.
 const by = (id) => document.getElementById(id);
 let view = null;
 let game = null;
@@ -16,6 +17,7 @@ let board = null;
 let timer = 0;
 let drawing = 0;
 let asking = false;
+let askedAt = performance.now();
 
 follow(by("hall").dataset.events, (told) => {
   view = told;
@@ -29,8 +31,10 @@ function show() {
   const games = [...view.games.values()];
   game = view.games.get(name) ?? (game?.name === name ? game : null);
   if (game) showFeatured();
-  showGames(by("grid"), games.filter((each) => each.name !== name).slice(0, SMALL));
-  by("grid-part").hidden = !by("grid").children.length;
+  // A game that is over keeps its place until another game needs it, so that nothing moves.
+  const others = games.filter((each) => each.name !== name).slice(0, SMALL);
+  showGames(by("grid"), others, { more: true, keeps: (each) => each !== name, stopped: view.stopped });
+  if (by("grid").children.length) by("grid-part").hidden = false;
   showTournaments();
   const next = games.some((each) => each.name !== name && each.state === "running");
   if (!next || (game?.state === "running" && view.games.has(name))) return;
@@ -55,13 +59,17 @@ function showFeatured() {
 }
 
 function showTournaments() {
+  let isStale = false;
   for (const row of document.querySelectorAll("#running [data-name]")) {
     const told = view.tournaments.get(row.dataset.name);
     if (!told) continue;
     const bar = row.querySelector("progress");
     if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
+    row.dataset.done ??= told.games_done;
+    isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
     set(row.querySelector(".done"), told.games_done.toLocaleString());
   }
+  if (isStale) ask();
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);
   if (
     [...view.tournaments.values()].some((each) => each.state === "running" && !names.includes(each.name)) &&
@@ -74,6 +82,7 @@ function showTournaments() {
 async function ask() {
   if (asking) return;
   asking = true;
+  askedAt = performance.now();
   try {
     const answer = await fetch("/", { cache: "no-cache" });
     if (answer.ok) replace(new DOMParser().parseFromString(await answer.text(), "text/html"));

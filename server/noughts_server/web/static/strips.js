@@ -2,7 +2,7 @@
 import { clock } from "./clock.js";
 
 export const SIDES = ["first", "second"];
-const POINTS = { "1-0": ["1", "0"], "0-1": ["0", "1"], "1/2-1/2": ["½", "½"] };
+export const POINTS = { "1-0": ["1", "0"], "0-1": ["0", "1"], "1/2-1/2": ["½", "½"] };
 const by = (id) => document.getElementById(id);
 
 // The number of moves of the opening, which took no time.

@@ -31,7 +31,7 @@ function show(view) {
     const grid = document.getElementById("grid");
     boards.hidden = !games.length && !running;
     if (games.length) grid.hidden = false;
-    showGames(grid, games, running);
+    showGames(grid, games, { more: running, stopped: view.stopped });
     showNumbers(tournament?.live_games ?? [], games.length);
   }
   if (!tournament) return;

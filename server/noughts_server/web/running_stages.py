@@ -1,0 +1,87 @@
+"""How far running tournaments are, in words: the round of a knockout, Swiss or Danish, the climbers of a ladder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import InRounds
+from noughts_server.web.documents import Document
+from noughts_server.web.upstream import Failure, Upstream
+
+_LISTED = 100
+"""The bots at the top of a rating list among which the climbers of a ladder are."""
+_CLIMBERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Climber:
+    """A bot of a ladder whose rating rises."""
+
+    bot: str
+    """`bots/NAME`."""
+    trend: float
+    """The change of its rating (`LeaderboardRow.trend`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStage:
+    """How far a tournament is. Both are empty for a format without rounds and with an end."""
+
+    round: str = ""
+    """E.g. `Semifinals` or `Round 2 of 5`."""
+    climbers: tuple[Climber, ...] = ()
+
+
+async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tournament) -> RunningStage:
+    """Return how far a running tournament is; nothing if the server does not answer."""
+    kind = format_of(tournament.schedule)
+    try:
+        if isinstance(kind, InRounds):
+            request = tournaments_pb2.GetCrosstableRequest(name=tournament.name, top=1)
+            table = await upstream.ask(upstream.tournaments.GetCrosstable, request)
+            if kind.places_by_bracket:
+                return RunningStage(round=knockout_round(table["matches"]))
+            forecast = kind.forecast(tournament, len(tournament.standings)) if len(tournament.standings) > 1 else None
+            return RunningStage(round=numbered_round(table["encounters"], (forecast and forecast.rounds) or 0))
+        if kind.endless:
+            variant, _, time_class = tournament.rating_list.rpartition("/")
+            leaderboard = leaderboards_pb2.GetLeaderboardRequest(
+                variant=variant, time_class=time_class, page_size=_LISTED
+            )
+            rows = (await upstream.ask(upstream.leaderboards.GetLeaderboard, leaderboard))["rows"]
+            bots = {row.bot_version.rpartition("/versions/")[0] for row in tournament.standings}
+            return RunningStage(climbers=climbers(rows, bots))
+    except Failure:
+        pass  # the page shows the rest of the tournament
+    return RunningStage()
+
+
+def knockout_round(matches: Sequence[Document]) -> str:
+    """Return the name of the first round of a bracket with a match that is not over; empty before the start."""
+    by_round: dict[int, list[Document]] = {}
+    for match in matches:
+        by_round.setdefault(match["round"], []).append(match)
+    open_rounds = [number for number, pairs in by_round.items() if any(not pair["winner"] for pair in pairs)]
+    if not open_rounds:
+        return ""
+    number, last = min(open_rounds), max(by_round)
+    names = {last: "Final", last - 1: "Semifinals", last - 2: "Quarterfinals"}
+    return names.get(number, f"Round {number} of {last}") if last > 1 else "Final"
+
+
+def numbered_round(pairings: Sequence[Document], rounds: int) -> str:
+    """Return e.g. `Round 2 of 5` for the newest round; empty before the first. `rounds` is 0 if it is unknown."""
+    newest = max((pairing["round"] for pairing in pairings), default=0)
+    if not newest:
+        return ""
+    return f"Round {newest} of {rounds}" if rounds >= newest else f"Round {newest}"
+
+
+def climbers(rows: Sequence[Mapping[str, Any]], bots: set[str]) -> tuple[Climber, ...]:
+    """Return those of the bots whose ratings rise most, by the rows of a leaderboard."""
+    rising = [
+        Climber(row["bot"], row["trend"]) for row in rows if row["bot"] in bots and row["trend"] and row["trend"] >= 1
+    ]
+    return tuple(sorted(rising, key=lambda each: -each.trend)[:_CLIMBERS])

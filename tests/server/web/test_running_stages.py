@@ -1,0 +1,71 @@
+"""The home page says how far tournaments are: the round of a knockout or Swiss, the climbers of a ladder."""
+
+from typing import Any
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.running_stages import Climber, climbers, knockout_round, numbered_round
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
+from tests.support.processes import eventually
+from tests.support.site import Site
+
+
+def matches(*open_matches: int) -> list[dict[str, Any]]:
+    """Return a bracket of 16 entries with this number of open matches in each round."""
+    return [
+        {"round": number, "winner": "" if match < open_matches[number - 1] else "ann"}
+        for number in range(1, 5)
+        for match in range(2 ** (4 - number))
+    ]
+
+
+@pytest.mark.parametrize(
+    "open_matches, words",
+    [
+        ((1, 4, 2, 1), "Round 1 of 4"),
+        ((0, 2, 2, 1), "Quarterfinals"),
+        ((0, 0, 1, 1), "Semifinals"),
+        ((0, 0, 0, 1), "Final"),
+        ((0, 0, 0, 0), ""),
+    ],
+)
+def test_rounds_of_a_knockout_have_their_names(open_matches: tuple[int, ...], words: str) -> None:
+    assert knockout_round(matches(*open_matches)) == words
+
+
+def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
+    pairings = [{"round": 1}, {"round": 2}]
+    assert numbered_round(pairings, 5) == "Round 2 of 5"
+    assert numbered_round(pairings, 1) == "Round 2"
+    assert numbered_round([], 5) == ""
+
+
+def test_climbers_are_the_bots_of_the_ladder_that_rise_most() -> None:
+    rows = [
+        {"bot": f"bots/{name}", "trend": trend}
+        for name, trend in (("ann", 12.0), ("bob", None), ("cy", 40.0), ("dee", -9.0), ("eve", 90.0), ("fay", 20.0))
+    ]
+    bots = {"bots/ann", "bots/bob", "bots/cy", "bots/dee", "bots/fay"}
+    assert climbers(rows, bots) == (Climber("bots/cy", 40.0), Climber("bots/fay", 20.0))
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("schedule, words", [("swiss", "Round 1 of 2"), ("knockout", "Semifinals")])
+def test_home_page_names_the_round(server: ServerUnderTest, site: Site, schedule: str, words: str) -> None:
+    token = server.token("lea")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    path = f"/tournaments/staged-{schedule}"
+    fields = {**form, "id": f"staged-{schedule}", "schedule": schedule, "games_per_pair": "2"}
+    assert site.post("/organise", fields, cookie=cookie).status == 303
+    bots = [f"{schedule}-{number}" for number in range(4)]
+    with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
+        pass
+    # The bots are offline, so the first round waits.
+    for bot in bots:
+        assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+    assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+    eventually(lambda: f">{words}</span>" in site.get("/").text)
+    assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303
