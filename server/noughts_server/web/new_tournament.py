@@ -20,18 +20,18 @@ from noughts_server.web.documents import Document
 from noughts_server.web.forms import LARGEST_NUMBER, FormErrors, moment_of, number_of, time_of, whole_number, wrong
 from noughts_server.web.upstream import Failure
 
-FORMAT_NAMES = {str(kind).replace("-", "_"): f"{kind.title}: {kind.summary}" for kind in FORMATS}
-"""Titles and summaries of the formats."""
-OPENINGS = {
+FORMAT_CHOICES = {str(kind).replace("-", "_"): f"{kind.title}: {kind.summary}" for kind in FORMATS}
+"""The formats, with their titles and summaries."""
+OPENING_CHOICES = {
     "": "none: the empty board",
     str(OpeningsKind.BALANCED): "at random, neither side ahead",
     str(OpeningsKind.RANDOM): "at random",
     **{book: f"the book {book}" for book in BOOKS},
     str(OpeningsKind.LIST): "my own, listed below",
 }
-"""The sources of openings, in words."""
-RULES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
-"""The opening rules."""
+"""The sources of openings, with their descriptions."""
+OPENING_RULE_CHOICES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
+"""The opening rules, with their names."""
 _DEFAULTS = {
     "variant": "tictactoe",
     "schedule": "round_robin",
@@ -40,18 +40,41 @@ _DEFAULTS = {
     "increment": "0.5",
     "rated": "on",
 }
-_NAMES = (
-    *("title", "id", "variant", "schedule", "games_per_pair", "sprt", "rounds"),
-    *("bank", "increment", "move", "own_times", "start_at", "join_from", "join_until", "entries_min", "entries_max"),
-    *("opening_rule", "openings", "plies", "openings_order", "openings_text", "symmetries"),
-    *("concurrency", "seed", "repeat", "rated"),
+_FIELDS = (
+    "title",
+    "id",
+    "variant",
+    "schedule",
+    "games_per_pair",
+    "sprt",
+    "rounds",
+    "bank",
+    "increment",
+    "move",
+    "own_times",
+    "start_at",
+    "join_from",
+    "join_until",
+    "entries_min",
+    "entries_max",
+    "opening_rule",
+    "openings",
+    "plies",
+    "openings_order",
+    "openings_text",
+    "symmetries",
+    "concurrency",
+    "seed",
+    "repeat",
+    "rated",
 )
-FIELDS: Document = {name: _DEFAULTS.get(name, "") for name in dict.fromkeys((*_NAMES, *OPTIONS))}
-"""The fields of the form in their order, with their defaults."""
-FORM_NAMES = {"name": "id", "kind": "openings", "openings": "plies", "order": "openings_order"}
-"""Fields of the API whose fields in the form have other names."""
-RARE = {*OPTIONS, "concurrency", "seed"} - {"rounds", "sprt"}
-"""Fields of the part of the form that is closed if all of them are empty."""
+"""The fields that stand first in the form; the other options follow."""
+EMPTY_FORM: Document = {name: _DEFAULTS.get(name, "") for name in dict.fromkeys((*_FIELDS, *OPTIONS))}
+"""The values of the empty form: the default of each field, in the order of the form."""
+FORM_FIELDS = {"name": "id", "kind": "openings", "openings": "plies", "order": "openings_order"}
+"""The fields of the form for fields of the API that have another name there."""
+ADVANCED_FIELDS = {*OPTIONS, "concurrency", "seed"} - {"rounds", "sprt"}
+"""The fields of a part of the form that is folded up until one of them has a value."""
 _NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
 """Numeric fields of the settings, with their largest values; an empty one means the default."""
 _NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(option.default) is int})
@@ -93,13 +116,13 @@ def tournament_in(values: Document) -> tournaments_pb2.Tournament:
     tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
     if values["repeat"]:
         tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
-    errors.check(FIELDS)
+    errors.check(EMPTY_FORM)
     return tournament
 
 
 def _schedule(values: Document) -> TournamentFormat:
-    if values["schedule"] not in FORMAT_NAMES:
-        raise wrong("schedule", values["schedule"], f"one of {', '.join(FORMAT_NAMES)}")
+    if values["schedule"] not in FORMAT_CHOICES:
+        raise wrong("schedule", values["schedule"], f"one of {', '.join(FORMAT_CHOICES)}")
     return format_named(values["schedule"])
 
 
@@ -110,7 +133,7 @@ def _seed(values: Document) -> int | None:
 def _variant_name(values: Document) -> str:
     """Return the name of the variant with its opening rule. Only the server can check a variant of its plugins."""
     name, rule = values["variant"], values["opening_rule"]
-    if rule not in RULES:
+    if rule not in OPENING_RULE_CHOICES:
         raise wrong("opening_rule", rule, f"one of {', '.join(OPENING_RULES)}")
     full_name = f"{name}+{rule}" if rule else name
     if rule and _known_variant(name) is not None:
@@ -148,12 +171,12 @@ def _own_times(values: Document) -> dict[str, TimeControl]:
 def _openings(values: Document) -> Openings:
     """Return the openings. The server checks those at random."""
     kind, order, text = values["openings"], values["openings_order"] or "sequential", values["openings_text"]
-    if kind not in OPENINGS:
-        raise wrong("openings", kind, f"one of {', '.join(filter(None, OPENINGS))}")
+    if kind not in OPENING_CHOICES:
+        raise wrong("openings", kind, f"one of {', '.join(filter(None, OPENING_CHOICES))}")
     if order not in list(OpeningsOrder):
         raise wrong("openings_order", order, " or ".join(OpeningsOrder))
     if text.strip() and kind != OpeningsKind.LIST:
-        raise wrong("openings", kind, f"“{OPENINGS[str(OpeningsKind.LIST)]}”, because openings are listed")
+        raise wrong("openings", kind, f"“{OPENING_CHOICES[str(OpeningsKind.LIST)]}”, because openings are listed")
     plies = number_of(values, "plies", MOST_PLIES)
     base = Openings(order=OpeningsOrder(order), symmetries=bool(values["symmetries"]))
     if not kind:
@@ -171,4 +194,4 @@ def _openings(values: Document) -> Openings:
     try:
         return read_openings(base, kind, lines, variant, Part(plies=plies))
     except (OpeningsFileError, OpeningError) as error:
-        raise Failure(400, f"{OPENINGS[kind]}: {error}", field=field) from error
+        raise Failure(400, f"{OPENING_CHOICES[kind]}: {error}", field=field) from error

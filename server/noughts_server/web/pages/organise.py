@@ -14,7 +14,8 @@ from noughts_server.web.upstream import Failure
 
 
 async def organise_page(website: Website, request: Request, person: Person) -> Response:
-    return await _page(website, request, new_tournament.FIELDS)
+    """Return the page with an empty form."""
+    return await _page(website, request, new_tournament.EMPTY_FORM)
 
 
 async def _page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
@@ -23,16 +24,17 @@ async def _page(website: Website, request: Request, values: Document, failure: F
         "organise.html.jinja",
         failure,
         values=values,
-        formats=new_tournament.FORMAT_NAMES,
-        openings=new_tournament.OPENINGS,
-        opening_rules=new_tournament.RULES,
-        rare=new_tournament.RARE,
+        formats=new_tournament.FORMAT_CHOICES,
+        openings=new_tournament.OPENING_CHOICES,
+        opening_rules=new_tournament.OPENING_RULE_CHOICES,
+        advanced=new_tournament.ADVANCED_FIELDS,
     )
 
 
 async def create_tournament(website: Website, request: Request, person: Person) -> Response:
+    """Create the tournament that the form describes, or return the page with the errors of the fields."""
     form, upstream = await read_form(request), website.upstream
-    values = {name: form.get(name, "").strip() for name in new_tournament.FIELDS}
+    values = {name: form.get(name, "").strip() for name in new_tournament.EMPTY_FORM}
     try:
         create = tournaments_pb2.CreateTournamentRequest(tournament=new_tournament.tournament_in(values))
     except Failure as failure:
@@ -45,6 +47,6 @@ async def create_tournament(website: Website, request: Request, person: Person) 
         cause = failure.__cause__
         if isinstance(cause, grpc.aio.AioRpcError) and cause.code() is grpc.StatusCode.ALREADY_EXISTS:
             failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
-        shown = in_form(failure, new_tournament.FIELDS, new_tournament.FORM_NAMES)
-        return await _page(website, request, values, shown)
+        failure_in_form = in_form(failure, new_tournament.EMPTY_FORM, new_tournament.FORM_FIELDS)
+        return await _page(website, request, values, failure_in_form)
     return RedirectResponse(f"/{created['tournament']['name']}", 303)
