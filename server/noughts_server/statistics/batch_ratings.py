@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, 
 MEAN_RATING = 1500.0
 """The mean of a group without an anchor, equal to the start of live ratings."""
 
-# In Elo. A smaller error is a rounded zero; with a larger one the games contain no information.
-_NO_ERROR, _LARGEST_ERROR = 1e-6, 1e5
+_LEAST_ERROR = 1e-6
+"""A smaller error in Elo is 0 with the errors of rounding."""
+_LARGEST_ERROR = 1e5
+"""With a larger error in Elo, the games contain no information about the rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class BatchRatings(RatingTable):
     """A table of ratings that can compare any two of its players."""
 
     _fit: BatchFit
-    _places: Mapping[str, int]
+    _indexes: Mapping[str, int]
     """The index of each player in the fit, by name."""
 
     def los_matrix(self) -> Iterator[list[float | None]]:
@@ -31,9 +34,9 @@ class BatchRatings(RatingTable):
 
         A likelihood is None if the two cannot be compared.
         """
-        places = [self._places[player.name] for player in self.players]
-        for place in places:
-            yield [_los(self._fit, place, other) for other in places]
+        indexes = [self._indexes[player.name] for player in self.players]
+        for index in indexes:
+            yield [_los(self._fit, index, other) for other in indexes]
 
 
 def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False) -> BatchRatings:
@@ -44,33 +47,28 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
     draws = _by_player(games.first, games.draws, number) + _by_player(games.second, games.draws, number)
     losses = _by_player(games.first, games.losses, number) + _by_player(games.second, games.wins, number)
     opposition = _opposition(fitted)
-    places_in_order = _ranked(fitted, wins + draws / 2, wins + draws + losses)
     # Players with the same number are on one scale and are ranked together.
     scale = np.zeros(number, dtype=np.int64) if prior else fitted.groups
     players: list[RatedPlayer] = []
-    for index, place in enumerate(places_in_order):
-        next_place = (
-            places_in_order[index + 1]
-            if index + 1 < number and scale[places_in_order[index + 1]] == scale[place]
-            else None
-        )
-        first_of_scale = not players or scale[places_in_order[index - 1]] != scale[place]
-        players.append(
-            RatedPlayer(
-                rank=1 if first_of_scale else players[-1].rank + 1,
-                name=games.players[place],
-                rating=_number(fitted.ratings[place]),
-                error95=_error(fitted, place),
-                games=int(wins[place] + draws[place] + losses[place]),
-                wins=int(wins[place]),
-                draws=int(draws[place]),
-                losses=int(losses[place]),
-                opposition=_number(opposition[place]),
-                los_next=None if next_place is None else _los(fitted, place, next_place),
-                group=int(fitted.groups[place]),
-                anchored=bool(fitted.fixed[place]),
+    for _, same_scale in groupby(_ranked(fitted, wins + draws / 2, wins + draws + losses), key=scale.__getitem__):
+        ranked = list(same_scale)
+        for rank, (index, following) in enumerate(zip(ranked, [*ranked[1:], None], strict=True), start=1):
+            players.append(
+                RatedPlayer(
+                    rank=rank,
+                    name=games.players[index],
+                    rating=_number(fitted.ratings[index]),
+                    error95=_error(fitted, index),
+                    games=int(wins[index] + draws[index] + losses[index]),
+                    wins=int(wins[index]),
+                    draws=int(draws[index]),
+                    losses=int(losses[index]),
+                    opposition=_number(opposition[index]),
+                    los_next=None if following is None else _los(fitted, index, following),
+                    group=int(fitted.groups[index]),
+                    anchored=bool(fitted.fixed[index]),
+                )
             )
-        )
     total = float(games.games.sum())
     finite = fitted.bound is AdvantageBound.FINITE and total > 0
     return BatchRatings(
@@ -82,13 +80,13 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
         bound=fitted.bound,
         prior=prior,
         _fit=fitted,
-        _places={name: place for place, name in enumerate(games.players)},
+        _indexes={name: index for index, name in enumerate(games.players)},
     )
 
 
-def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
-    """Return the sum of the counts for each of `number` players; `places` are the players' indexes."""
-    return np.bincount(places, counts, number).astype(np.float64)
+def _by_player(indexes: Integers, counts: Floats, number: int) -> Floats:
+    """Return the sum of the counts for each of `number` players; `indexes` has the player of each count."""
+    return np.bincount(indexes, counts, number).astype(np.float64)
 
 
 def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
@@ -99,10 +97,11 @@ def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
     ratings = fitted.ratings
     names = fitted.games.players
 
-    def key(place: int) -> tuple[int, float, float, object]:
-        group = 0 if fitted.prior else int(fitted.groups[place])
-        rating = 0.0 if np.isnan(ratings[place]) else -float(ratings[place])
-        return group, round(rating, 6), -points[place] / max(games[place], 1.0), natural_key(names[place])
+    def key(index: int) -> tuple[int, float, float, object]:
+        group = 0 if fitted.prior else int(fitted.groups[index])
+        rating = 0.0 if np.isnan(ratings[index]) else -float(ratings[index])
+        # The rounding ignores errors of the fit, so that players with equal results are in the order of their names.
+        return group, round(rating, 6), -points[index] / max(games[index], 1.0), natural_key(names[index])
 
     return sorted(range(len(names)), key=key)
 
@@ -120,16 +119,17 @@ def _opposition(fitted: BatchFit) -> Floats:
     return np.asarray(np.divide(total, games_of_player, out=np.full(number, np.nan), where=games_of_player > 0))
 
 
-def _error(fitted: BatchFit, place: int) -> float | None:
-    if fitted.fixed[place]:
+def _error(fitted: BatchFit, index: int) -> float | None:
+    """Return half the width of a rating's 95 % confidence interval: 0 for an anchor, None if it is unknown."""
+    if fitted.fixed[index]:
         return 0.0
-    return None if np.isnan(fitted.ratings[place]) else _error95(float(fitted.covariance[place, place]))
+    return None if np.isnan(fitted.ratings[index]) else _error95(float(fitted.covariance[index, index]))
 
 
 def _error95(variance: float) -> float | None:
     """Return half the width of the 95 % confidence interval; None if results do not vary or say almost nothing."""
     error = NORMAL_95 * max(variance, 0.0) ** 0.5
-    return error if _NO_ERROR < error < _LARGEST_ERROR else None
+    return error if _LEAST_ERROR < error < _LARGEST_ERROR else None
 
 
 def _los(fitted: BatchFit, one: int, other: int) -> float | None:
@@ -142,10 +142,10 @@ def _los(fitted: BatchFit, one: int, other: int) -> float | None:
     difference = float(fitted.ratings[one] - fitted.ratings[other])
     if error is None or np.isnan(difference):
         return None
-    # The argument is the difference in standard deviations.
+    # The argument is the difference divided by its standard deviation, because `error` is NORMAL_95 of those.
     return normal_cdf(difference / error * NORMAL_95)
 
 
 def _number(value: float) -> float | None:
-    """Return None for NaN. Adding 0.0 turns -0.0 into 0.0."""
+    """Return the value as a Python number, without a minus for zero; None for NaN."""
     return None if np.isnan(value) else float(value) + 0.0
