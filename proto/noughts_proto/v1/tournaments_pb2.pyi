@@ -290,11 +290,12 @@ class Tournament(_message.Message):
     concurrency: _builtins.int
     """The largest number of concurrent games. 0 means 1,024; in a test, and in a match or candidates with a `throughput`,
     it means that the server measures the pace of the bots: it begins with a pair of games and plays more at once as
-    long as its games are quick, or are not slower for it. In games with clocks, the capacity of the bots decides.
+    long as the games are quick, or more of them at once do not slow them down. In games with clocks, the capacity of
+    the bots decides.
     """
     seed: _builtins.int
     """The source of all random numbers of the tournament. Unset: the server chooses it at random. The server returns it
-    after the end of the tournament, so that nobody can predict the random numbers of other bots.
+    only after the end of the tournament, because it allows predictions of the bots' random numbers.
     """
     seed_hash: _builtins.str
     """Output only. The commitment to the seed: SHA-256 of the text `noughts seed N`, where N is the seed in decimal; in
@@ -331,9 +332,9 @@ class Tournament(_message.Message):
     owner: _builtins.str
     """Output only. The owner of the token that created it."""
     challenge: _builtins.bool
-    """Output only. Made by ChallengeService."""
+    """Output only. Whether ChallengeService created it."""
     test: _builtins.bool
-    """Output only. Made by TestService: it plays the test `tests/ID`."""
+    """Output only. Whether TestService created it, to play the test `tests/ID`."""
     rounds: _builtins.int
     """Rounds of a Swiss; 0 means log2 of the entries, rounded up."""
     draw_after: _builtins.int
@@ -354,8 +355,8 @@ class Tournament(_message.Message):
     and no submitted bots of another kind, because their moves depend on the machine.
     """
     margin_ms: _builtins.int
-    """The time margin: how far a move of any entry can exceed its limit, in milliseconds, at most 60,000; 0: as the server
-    or the referee has it for the bot (see `Welcome.margin_us`).
+    """The time margin: how far a move of any entry can exceed its limit, in milliseconds, at most 60,000; 0: the server's
+    or the referee's margin for the bot (see `Welcome.margin_us`).
     """
     forfeit_after: _builtins.int
     """After this number of games lost through its own fault, an entry is withdrawn; 0: never."""
@@ -367,9 +368,9 @@ class Tournament(_message.Message):
     of games, of each candidate. Empty: no test.
     """
     priority: _builtins.int
-    """Owners of running tournaments with a `throughput` share the games equally. Of an owner's, those with the highest
-    priority get the next games; at most 1,000. If an admin creates the tournament, it counts among those of all owners.
-    Only together with a throughput.
+    """Owners of running tournaments with a `throughput` share the games equally. Of the tournaments of an owner, those with
+    the highest priority get the next games. The priority of a tournament that an admin created counts among the
+    tournaments of all owners. At most 1,000; only together with a throughput.
     """
     throughput: _builtins.int
     """The share of the referees' games, in percent; at most 1,000. Running tournaments of equal priority share in
@@ -432,11 +433,11 @@ class Tournament(_message.Message):
 
     @_builtins.property
     def match(self) -> Global___MatchStatistics:
-        """Output only, and in lists only of tests. What the stored games of a match say about the strength of its entries."""
+        """Output only; in lists only of tests. The statistics of a match: estimates from its stored games."""
 
     @_builtins.property
     def match_details(self) -> Global___MatchDetails:
-        """Output only, of a match, and not in lists or in the feed: how it went."""
+        """Output only, and not in lists or in the feed. The details of a match."""
 
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchStatistics]:
@@ -647,7 +648,7 @@ class ListSeasonsResponse(_message.Message):
     """The first season, `tournaments/ID`; empty if it does not repeat."""
     repeat: Global___Repeat.ValueType
     stopped: _builtins.bool
-    """Whether no further season follows, and why if its owner did not ask for it."""
+    """Whether no further season follows, and the reason if its owner did not request it."""
     reason: _builtins.str
     next_page_token: _builtins.str
     """Empty on the last page."""
@@ -868,9 +869,9 @@ class Standing(_message.Message):
     head_to_head: _builtins.float
     """The points in the games among all entries with equal points; unset if they have not all met equally often."""
     sonneborn_berger: _builtins.float
-    """The sum over all opponents of the points against each times that one's points."""
+    """The sum over all opponents of the points against the opponent, times the opponent's points."""
     tie_break: Global___TieBreak.ValueType
-    """What put the entry behind the one above it, with which it is tied."""
+    """The tie-break that put the entry behind the one above it, if the two are tied."""
     buchholz: _builtins.float
     """In a Swiss or Danish tournament: the sum of the points of the opponents, once for each pairing. A bye counts as an
     opponent with the same points. It breaks no ties. Unset in other formats and before the start.
@@ -1060,8 +1061,8 @@ Global___SprtState: _TypeAlias = SprtState  # noqa: Y015
 
 @_typing.final
 class MatchDetails(_message.Message):
-    """How a match went: its games in the order of the schedule, up to the first one that is not stored yet. Wins and losses
-    are those of the entry that joined first.
+    """The details of a match. They cover its games in the order of the schedule, up to the first one that is not stored
+    yet. Wins and losses are those of the entry that joined first.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1078,14 +1079,14 @@ class MatchDetails(_message.Message):
     summary: _builtins.str
     """The result in a few lines of text, e.g. for a pull request."""
     advice: _builtins.str
-    """What to change, if the openings are too few for the length of the test, or games repeat earlier ones; else empty."""
+    """Advice, if the openings are too few for the length of the test or games repeat earlier ones; else empty."""
     @_builtins.property
     def course(self) -> _containers.RepeatedCompositeFieldContainer[Global___LlrPoint]:
         """The course of the test, if there is one: at most 258 points, the first and the last one among them."""
 
     @_builtins.property
     def endings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchEnding]:
-        """Games by the way in which they ended."""
+        """Games by termination."""
 
     @_builtins.property
     def openings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchOpening]:
