@@ -117,7 +117,7 @@ class Limits:
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
     registration_attempts: int = 200
-    """Attempts to register from one address in a day, with an invitation or without, including refused ones."""
+    """Attempts to register from one address in a day. With an invitation, only refused ones count, for each one."""
     registrations: int = 10
     """Registrations without an invitation from one address in a day."""
     all_registrations: int = 500

@@ -1,5 +1,6 @@
 """RegistrationService: newcomers register themselves; the operator manages invitations."""
 
+from collections.abc import Hashable
 from functools import partial
 
 import structlog
@@ -18,7 +19,12 @@ from noughts_server.services.new_invitations import check_invitation, check_invi
 from noughts_server.services.new_tokens import lifetime_ms
 from noughts_server.services.proof_of_work import ProofOfWork
 from noughts_server.store.engine.database import Store
-from noughts_server.store.people.invitations import create_invitation, invitation_page, revoke_invitation
+from noughts_server.store.people.invitations import (
+    create_invitation,
+    invitation_page,
+    named_invitation,
+    revoke_invitation,
+)
 from noughts_server.store.people.newcomers import register
 
 logger = structlog.get_logger("noughts.registration")
@@ -55,8 +61,9 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         if not request.invitation and self._mode is not Registration.OPEN:
             raise WrongState("registration", "only by invitation", "an invitation", hint=_BY_INVITATION)
         place = VISITOR.get().place
-        # A guess costs as much of the limit as a success.
-        self._limiter.take("registration_attempts", place, f"attempts to register in a day from {place}")
+        account = await self._attempts_account(request.invitation, place)
+        # Charged before the secret is compared, so that the limit also bounds guesses.
+        self._limiter.take("registration_attempts", account, f"refused attempts to register in a day from {place}")
         if not request.invitation:
             self._check_open_registration(request.proof, place)
         create = partial(
@@ -72,6 +79,8 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
             if not request.invitation:
                 self._charge_registration(place, -1)
             raise
+        if invitation is not None:
+            self._limiter.charge("registration_attempts", account, -1)
         tournament = invitation.tournament if invitation else ""
         number = invitation.id if invitation else None
         logger.info("owner_registered", owner=created.token.owner, invitation=number, address=place)
@@ -80,6 +89,16 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
             secret=created.secret,
             tournament=tournament_name(tournament) if tournament else "",
         )
+
+    async def _attempts_account(self, invitation: str, place: str) -> Hashable:
+        """Return the account to which an attempt counts: the place, and the invitation that the secret names.
+
+        So nobody can use up the attempts of another invitation at the same address, without knowing a part of its link.
+        """
+        if not invitation:
+            return place
+        number = await self._store.read(partial(named_invitation, secret=invitation))
+        return place if number is None else (place, number)
 
     def _check_open_registration(self, proof: pb.ProofOfWork, place: str) -> None:
         """Check the proof of work and charge the limits of registrations. Raises InvalidArgument, LimitReached."""

@@ -164,19 +164,35 @@ async def test_a_thousand_guesses_find_no_invitation_and_games_run_on(tmp_path: 
         assert reasons.count("LIMIT_REACHED") == 1_000 - reasons.count("INVITATION_REFUSED")
         assert done.games_done == 200
         assert (await invitation_of(client, 1)).used == 0
-        # A right guess now costs the same as the wrong ones: it is refused, too.
+        # Those who know a part of the secret have used up their attempts, even for the right one.
         assert (await refusal_of(register(client, "eve", created.secret))).reason == "LIMIT_REACHED"
+
+
+async def test_wrong_links_lock_no_right_ones_out_at_their_address(tmp_path: Path) -> None:
+    limits = Limits(registration_attempts=5)
+    async with client_of(tmp_path / "x.sqlite", registration=Registration.INVITATION, limits=limits) as client:
+        created, other = await invite(client, uses=9), await invite(client, uses=9)
+        reasons = [
+            (await refusal_of(register(client, "eve", f"inv_{secrets.token_urlsafe(33)}"))).reason for _ in range(9)
+        ]
+        assert reasons == ["INVITATION_REFUSED"] * 5 + ["LIMIT_REACHED"] * 4
+        # Registrations do not count as attempts. Refused ones do, for each invitation by itself.
+        for number in range(9):
+            await register(client, f"bot{number}x", created.secret)
+        refusals = [await refusal_of(register(client, "ada", created.secret)) for _ in range(6)]
+        assert [refusal.reason for refusal in refusals] == ["INVITATION_REFUSED"] * 5 + ["LIMIT_REACHED"]
+        assert (await register(client, "ada", other.secret)).token.owner == "ada"
 
 
 async def test_visitors_of_a_website_have_limits_of_their_own(tmp_path: Path) -> None:
     limits = Limits(registration_attempts=1)
     async with client_of(tmp_path / "x.sqlite", registration=Registration.INVITATION, limits=limits) as client:
-        created = await invite(client, uses=9)
         site = await client.token("site", "site")
-        for number, guest in enumerate(("198.51.100.1", "198.51.100.2")):
+        for guest in ("198.51.100.1", "198.51.100.2"):
             metadata = ((SITE_KEY, site), (GUEST_KEY, guest))
-            request = pb.RegisterRequest(name=f"bot{number}x", invitation=created.secret)
-            await client.registration.Register(request, metadata=metadata)
+            request = pb.RegisterRequest(name="ada", invitation="inv_wrong")
+            first = client.registration.Register(request, metadata=metadata)
+            assert (await refusal_of(first)).reason == "INVITATION_REFUSED"
             again = client.registration.Register(request, metadata=metadata)
             assert (await refusal_of(again)).reason == "LIMIT_REACHED"
 

@@ -82,6 +82,12 @@ def create_invitation(
     return NewInvitation(get_invitation(connection, key), secret)
 
 
+def named_invitation(connection: Connection, secret: str) -> int | None:
+    """Return the number of the invitation that this secret names, right or wrong; None if there is no such one."""
+    with_selector = select(invitations.c.id).where(invitations.c.selector == _selector(secret))
+    return connection.scalar(with_selector)
+
+
 def use_invitation(connection: Connection, secret: str, *, now_ms: int) -> Invitation:
     """Count a use of the invitation with this secret, and return it. Raises InvitationRefused.
 
