@@ -23,6 +23,8 @@ from noughts_proto.v1 import (
     challenges_pb2_grpc,
     games_pb2,
     games_pb2_grpc,
+    registration_pb2,
+    registration_pb2_grpc,
     status_pb2,
     status_pb2_grpc,
     tournaments_pb2,
@@ -35,12 +37,13 @@ from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_RUNNING,
 )
 from noughts_referee.rules import ON_THE_BOARD, Termination
+from noughts_server.core.proof_of_work import solve
 from tests.cluster.cluster import Cluster, running_cluster
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import watch_tournament
 from tests.support.checking_bot import Checking
 from tests.support.children.field import PROGRAMS
-from tests.support.client import bearer
+from tests.support.client import bearer, refusal_of
 from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
 from tests.support.hosting import C_EXAMPLES, compile_wasm
@@ -304,6 +307,25 @@ async def test_a_scheduled_tournament_starts_although_its_server_has_gone() -> N
         began = time.monotonic()
         assert (await cluster.wait_until_finished("later")).state == TOURNAMENT_STATE_FINISHED
         assert time.monotonic() - began < 12
+
+
+async def test_a_proof_of_work_counts_at_all_servers_and_only_once() -> None:
+    async with running_cluster(servers=0, referees=0) as cluster, AsyncExitStack() as stack:
+        stubs = []
+        for _ in range(2):
+            server = await cluster.start_server("--registration", "open", "--set-limit", "proof_bits=8")
+            channel = grpc.aio.insecure_channel(cluster.addresses[str(server.output)])
+            stubs.append(registration_pb2_grpc.RegistrationServiceStub(await stack.enter_async_context(channel)))
+        here, there = stubs
+        offer = await here.GetRegistration(registration_pb2.GetRegistrationRequest())
+        proof = registration_pb2.ProofOfWork(challenge=offer.challenge, solution=solve(offer.challenge, offer.bits))
+        refused = registration_pb2.RegisterRequest(name="admin", proof=proof)
+        assert "not reserved" in str((await refusal_of(there.Register(refused))).status.message)
+        answer = await there.Register(registration_pb2.RegisterRequest(name="grace", proof=proof))
+        assert answer.token.owner == "grace"
+        for server_stub in (here, there):
+            again = server_stub.Register(registration_pb2.RegisterRequest(name="edsger", proof=proof))
+            assert "not been solved" in (await refusal_of(again)).status.message
 
 
 async def test_a_newcomer_to_a_ladder_plays_at_once_next_to_absent_entries() -> None:

@@ -1,18 +1,18 @@
 """The proof of work of open registration.
 
-A challenge is `TIME.RANDOM.SIGNATURE`. The signature binds it to the address that asked for it and to this process, so
-the server stores nothing for a challenge until it is solved. A solution is a text such that the SHA-256 of
-`CHALLENGE:TEXT` begins with a number of zero bits. The server checks it with one hash.
+A challenge is `TIME.RANDOM.SIGNATURE`. The signature binds it to the address that asked for it, so the server stores
+nothing for a challenge until it is used. All servers of a cluster have the same key. A solution is a text such that the
+SHA-256 of `CHALLENGE:TEXT` begins with a number of zero bits. The server checks it with one hash.
 """
 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from typing import NamedTuple
 
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.proof_of_work import leading_zero_bits
+from noughts_server.store.people.proofs import SolvedChallenge
 
 LIFE_MS = 600_000
 """Milliseconds in which a challenge must be solved."""
@@ -29,39 +29,31 @@ class Challenge(NamedTuple):
 
 
 class ProofOfWork:
-    """Creates challenges and checks their solutions. Each solution counts once."""
+    """Creates challenges and checks their solutions. `use_challenge` makes each solution count once."""
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
-        self._key = secrets.token_bytes(32)
-        self._solved: dict[str, int] = {}
-        """Solved challenges that have not expired, the oldest solution first, with the times of their expiry."""
+    def __init__(self, key: bytes) -> None:
+        self._key = key
 
-    def challenge(self, address: str) -> Challenge:
+    def challenge(self, address: str, *, now_ms: int) -> Challenge:
         """Return a new challenge for this address."""
-        now = self._now_ms()
-        unsigned = f"{now}.{secrets.token_hex(12)}"
-        return Challenge(f"{unsigned}.{self._signature(unsigned, address)}", now + LIFE_MS)
+        unsigned = f"{now_ms}.{secrets.token_hex(12)}"
+        return Challenge(f"{unsigned}.{self._signature(unsigned, address)}", now_ms + LIFE_MS)
 
-    def check(self, text: str, solution: str, *, address: str, bits: int) -> None:
-        """Raise InvalidArgument unless the solution has `bits` bits of work, and solves this address's own challenge.
+    def check(self, text: str, solution: str, *, address: str, bits: int, now_ms: int) -> SolvedChallenge:
+        """Return the challenge if the solution has `bits` bits of work, and solves this address's own challenge.
 
-        The challenge must be of this process, at most ten minutes old, and not solved before.
+        The challenge must be at most ten minutes old. Raises InvalidArgument.
         """
         unsigned, _, signature = text.rpartition(".")
         expected = self._signature(unsigned, address)
         if not hmac.compare_digest(signature.encode(errors="replace"), expected.encode()):
             raise _wrong("challenge", text, "a challenge of this server for your address")
         made_at = int(unsigned.partition(".")[0])
-        now = self._now_ms()
-        if now >= made_at + LIFE_MS:
+        if now_ms >= made_at + LIFE_MS:
             raise _wrong("challenge", text, f"one of the last {LIFE_MS // 60_000} minutes")
         if len(solution) > _LONGEST_SOLUTION or leading_zero_bits(text, solution) < bits:
             raise _wrong("solution", solution, f"a text that gives {bits} leading zero bits")
-        if text in self._solved:
-            raise _wrong("challenge", text, "one that has not been solved yet")
-        self._solved = {other: end for other, end in self._solved.items() if end > now}
-        self._solved[text] = made_at + LIFE_MS
+        return SolvedChallenge(text, made_at + LIFE_MS)
 
     def _signature(self, unsigned: str, address: str) -> str:
         message = f"{unsigned} {address}".encode(errors="replace")

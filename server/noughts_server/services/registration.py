@@ -26,6 +26,7 @@ from noughts_server.store.people.invitations import (
     revoke_invitation,
 )
 from noughts_server.store.people.newcomers import register
+from noughts_server.store.people.proofs import SolvedChallenge, create_proof_key, proof_key
 
 logger = structlog.get_logger("noughts.registration")
 
@@ -40,13 +41,15 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         self._store = store
         self._limiter = limiter
         self._mode = mode
-        self._proofs = ProofOfWork(store.now_ms)
+        self._proofs: ProofOfWork | None = None
+        """None until the first use."""
 
     @open_to(Access.ANYONE)
     async def GetRegistration(self, request: pb.GetRegistrationRequest, context: Context) -> pb.GetRegistrationResponse:
         if self._mode is not Registration.OPEN:
             return pb.GetRegistrationResponse(mode=MODES[self._mode])
-        challenge = self._proofs.challenge(VISITOR.get().place)
+        proofs = await self._proof_of_work()
+        challenge = proofs.challenge(VISITOR.get().place, now_ms=self._store.now_ms())
         return pb.GetRegistrationResponse(
             mode=MODES[self._mode],
             challenge=challenge.text,
@@ -64,12 +67,12 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         account = await self._attempts_account(request.invitation, place)
         # Charged before the secret is compared, so that the limit also bounds guesses.
         self._limiter.take("registration_attempts", account, f"refused attempts to register in a day from {place}")
-        if not request.invitation:
-            self._check_open_registration(request.proof, place)
+        solved = None if request.invitation else await self._check_open_registration(request.proof, place)
         create = partial(
             register,
             name=request.name,
             invitation=request.invitation,
+            solved=solved,
             now_ms=self._store.now_ms(),
             limits=self._limiter.limits,
         )
@@ -100,15 +103,25 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         number = await self._store.read(partial(named_invitation, secret=invitation))
         return place if number is None else (place, number)
 
-    def _check_open_registration(self, proof: pb.ProofOfWork, place: str) -> None:
+    async def _proof_of_work(self) -> ProofOfWork:
+        if self._proofs is None:
+            key = await self._store.read(proof_key)
+            if key is None:
+                key = await self._store.write(create_proof_key)
+            self._proofs = ProofOfWork(key)
+        return self._proofs
+
+    async def _check_open_registration(self, proof: pb.ProofOfWork, place: str) -> SolvedChallenge:
         """Check the proof of work and charge the limits of registrations. Raises InvalidArgument, LimitReached."""
         limiter = self._limiter
         bits = limiter.limits.proof_bits
-        self._proofs.check(proof.challenge, proof.solution, address=place, bits=bits)
+        proofs = await self._proof_of_work()
+        solved = proofs.check(proof.challenge, proof.solution, address=place, bits=bits, now_ms=self._store.now_ms())
         for name, account, source in (("registrations", place, place), ("all_registrations", "", "all addresses")):
             if limiter.wait_seconds(name, account, 1) > 0:
                 limiter.take(name, account, f"registrations in a day from {source}")
         self._charge_registration(place, 1)
+        return solved
 
     def _charge_registration(self, place: str, amount: int) -> None:
         """Charge a registration without an invitation, or with -1, give back one that was refused."""

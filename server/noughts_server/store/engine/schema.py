@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0039"
+REVISION = "0040"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
@@ -110,6 +110,24 @@ invitations = Table(
     # The token that created it over the network; null: created on the server's machine.
     Column("made_by", BigInteger),
     Index(None, "made_by"),
+)
+
+# Keys that all servers of a cluster share.
+server_keys = Table(
+    "server_keys",
+    metadata,
+    Column("purpose", String(40), primary_key=True),
+    Column("key", LargeBinary(32), nullable=False),
+)
+
+# Challenges of proofs of work with which somebody has registered, until they expire.
+solved_challenges = Table(
+    "solved_challenges",
+    metadata,
+    # SHA-256 of the challenge.
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("expires_at", BigInteger, nullable=False),
+    Index(None, "expires_at"),
 )
 
 tokens = Table(

@@ -10,6 +10,7 @@ from noughts_server.store.engine.schema import bot_names, owners
 from noughts_server.store.people.bots import check_prefix, reserve_name
 from noughts_server.store.people.confusable_names import looks_like_reference, skeleton
 from noughts_server.store.people.invitations import Invitation, use_invitation
+from noughts_server.store.people.proofs import SolvedChallenge, use_challenge
 from noughts_server.store.people.scopes import PLAY, SUBMIT
 from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER, NewToken, create_owner, create_token
 
@@ -47,13 +48,22 @@ def check_new_name(connection: Connection, name: str) -> None:
 
 
 def register(
-    connection: Connection, name: str, *, invitation: str = "", now_ms: int, limits: Limits
+    connection: Connection,
+    name: str,
+    *,
+    invitation: str = "",
+    solved: SolvedChallenge | None = None,
+    now_ms: int,
+    limits: Limits,
 ) -> tuple[NewToken, Invitation | None]:
     """Register a new owner, reserve the name for a bot of theirs, and return their token and their invitation.
 
-    Without an invitation, the caller has checked that registration is open. The transaction counts the use of an
-    invitation, so that a name that is refused uses nothing up. Raises InvalidArgument, InvitationRefused.
+    Without an invitation, the caller has checked that registration is open, and the solution of a challenge. The
+    transaction counts the use of an invitation or a challenge, so that a name that is refused uses nothing up. Raises
+    InvalidArgument, InvitationRefused.
     """
+    if solved is not None:
+        use_challenge(connection, solved, now_ms=now_ms)
     used = use_invitation(connection, invitation, now_ms=now_ms) if invitation else None
     check_new_name(connection, name)
     owner_id = create_owner(connection, name)
