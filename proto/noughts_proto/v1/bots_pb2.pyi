@@ -160,6 +160,7 @@ class GetBotResponse(_message.Message):
     BOT_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
     RUNNING_GAME_FIELD_NUMBER: _builtins.int
+    ENTERED_FIELD_NUMBER: _builtins.int
     running_game: _builtins.str
     """`tournaments/ID/games/NUMBER` that it plays now, one of several. Empty: none, or the server is part of a cluster."""
     @_builtins.property
@@ -168,16 +169,23 @@ class GetBotResponse(_message.Message):
     def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
         """Its newest versions, at most 100, newest first."""
 
+    @_builtins.property
+    def entered(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """`tournaments/ID` of those that are not over and that a version of it has entered, without challenges and tests;
+        newest first, at most 20.
+        """
+
     def __init__(
         self,
         *,
         bot: Global___Bot | None = ...,
         versions: _abc.Iterable[Global___BotVersion] | None = ...,
         running_game: _builtins.str = ...,
+        entered: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "running_game", b"running_game", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "entered", b"entered", "running_game", b"running_game", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

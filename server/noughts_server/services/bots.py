@@ -39,6 +39,7 @@ from noughts_server.store.people.submissions import (
     submissions_of,
 )
 from noughts_server.store.people.tokens import ended_tokens
+from noughts_server.store.tournaments.entries import entered_by
 
 logger = structlog.get_logger("noughts.submitted")
 
@@ -62,19 +63,22 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
         name = bot_id("name", request.name)
 
-        def read(connection: Connection) -> tuple[Bot, list[Version], dict[int, Submission]]:
+        def read(connection: Connection) -> tuple[Bot, list[Version], dict[int, Submission], list[str]]:
             bot = get_bot(connection, name)
             versions = list_versions(connection, bot.id, most=_MOST_VERSIONS)
             submissions = submissions_of(connection, [row.id for row in versions])
-            return bot, versions, {submission.bot_version_id: submission for submission in submissions}
+            by_version = {submission.bot_version_id: submission for submission in submissions}
+            return bot, versions, by_version, entered_by(connection, bot.id)
 
-        bot, versions, submissions = await answer_in_turn(self._store, read)
+        bot, versions, submissions, entered = await answer_in_turn(self._store, read)
         version_messages = (
             bot_version_message(bot.name, version.version, version.created_at, submissions.get(version.id))
             for version in versions
         )
         running_game = self._sessions.running_game(version.id for version in versions)
-        return pb.GetBotResponse(bot=self._message(bot), versions=version_messages, running_game=running_game)
+        return pb.GetBotResponse(
+            bot=self._message(bot), versions=version_messages, running_game=running_game, entered=entered
+        )
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_bots import Bot, Position
+from noughts_bots.reference.random_ import Random
 from noughts_server.core.limits import Limits
 from noughts_server.core.proof_of_work import leading_zero_bits, solve
 from noughts_server.core.registration import Registration
@@ -233,6 +234,33 @@ def test_link_leads_to_the_first_game_live(registering: Registering, browser: Br
                 moves.put(None)
             eventually(lambda: site.get("/api/v1/bots/grace/games").document["games"])
     assert not [line for line in requests if secret in line]
+
+
+def test_newcomer_reads_why_there_is_no_game_yet(registering: Registering) -> None:
+    site, cookie = registering.site, f"noughts_token={registering.alice}"
+    organise = {
+        "csrf": Visitor(registering.alice).csrf,
+        "id": "later",
+        "schedule": "swiss",
+        "bank": "",
+        "increment": "",
+    }
+    assert site.post("/organise", organise, cookie=cookie).status == 303
+    operator = f"noughts_token={registering.admin}"
+    invite = {"csrf": Visitor(registering.admin).csrf, "uses": "1", "tournament": "later", "play": "on", "days": "1"}
+    made = site.post("/invitations", invite, cookie=operator).text
+    words = "has not started. There are no games in it until its organiser, alice, starts it."
+    assert words in made
+    secret = re.findall(r"/invite#(inv_[\w-]+)", made)[0]
+    registered = site.post("/invite", {"name": "barbara", "invitation": secret}).text
+    assert words in registered
+    token = token_in(registered)
+    waiting = f"noughts_token={token}"
+    assert words not in site.get("/me/first-game", cookie=waiting).text
+    with in_other_thread(bots_online(registering.server, token, barbara=Random())):
+        eventually(lambda: words in site.get("/me/first-game", cookie=waiting).text)
+    made = site.post("/invitations", {**invite, "tournament": ""}, cookie=operator).text
+    assert words not in made
 
 
 def test_browser_computes_the_proof_of_work(registering: Registering, browser: Browser) -> None:

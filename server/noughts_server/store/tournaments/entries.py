@@ -17,7 +17,15 @@ from noughts_server.core.errors import (
 )
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import bot_name, entry_name, tournament_name
-from noughts_server.store.engine.schema import TournamentState, bot_names, bot_versions, bots, entries, tournaments
+from noughts_server.store.engine.schema import (
+    Kind,
+    TournamentState,
+    bot_names,
+    bot_versions,
+    bots,
+    entries,
+    tournaments,
+)
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
 from noughts_server.store.people.confusable_names import skeleton
 from noughts_server.store.people.submissions import submissions_of
@@ -183,6 +191,24 @@ def withdraw_entry(
         # Otherwise an organiser could give its own bots rated wins without games.
         raise PermissionDenied(entry_name(tournament.name, label), hint=_WINS_OF_ORGANISER)
     return withdraw(connection, tournament.id, [entry.number], reason, now_ms=now_ms)
+
+
+def entered_by(connection: Connection, bot_id: int) -> list[str]:
+    """Return the newest 20 unfinished tournaments (`tournaments/ID`) that a version of this bot has entered."""
+    statement = (
+        select(tournaments.c.slug)
+        .join(entries, entries.c.tournament_id == tournaments.c.id)
+        .where(
+            entries.c.bot_id == bot_id,
+            entries.c.withdrawn_at.is_(None),
+            tournaments.c.kind == Kind.ORGANISED,
+            tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)),
+        )
+        .distinct()
+        .order_by(tournaments.c.id.desc())
+        .limit(_MOST_WAITED_FOR)
+    )
+    return [tournament_name(row.slug) for row in connection.execute(statement.add_columns(tournaments.c.id))]
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:

@@ -6,7 +6,9 @@ from starlette.responses import RedirectResponse, Response
 from noughts_proto.v1 import registration_pb2 as pb
 from noughts_server.core.registration import MOST_USES
 from noughts_server.core.resource_names import invitation_name, tournament_name
+from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
+from noughts_server.web.pages.registration import entered_tournament
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
@@ -30,6 +32,7 @@ async def _page(
     values: dict[str, str],
     failure: Failure | None = None,
     secret: str = "",
+    entered: Document | None = None,
 ) -> Response:
     registration = website.upstream.registration
     list_them = pb.ListInvitationsRequest(page_size=_MOST_INVITATIONS)
@@ -41,6 +44,7 @@ async def _page(
         failure,
         invitations=list(reversed(answer["invitations"])),
         mode=offer["mode"],
+        entered=entered,
         values=values,
         link=f"{website.views.base(request)}/invite#{secret}" if secret else "",
     )
@@ -71,7 +75,8 @@ async def create_invitation(website: Website, request: Request, person: Person) 
         if failure.status == 404:
             failure.field = "tournament"
         return await _page(website, request, person, values, in_form(failure, _FORM))
-    return await _page(website, request, person, _DEFAULTS, secret=created["secret"])
+    entered = await entered_tournament(website, created["invitation"]["tournament"])
+    return await _page(website, request, person, _DEFAULTS, secret=created["secret"], entered=entered)
 
 
 async def revoke_invitation(website: Website, request: Request, person: Person) -> Response:

@@ -1,5 +1,6 @@
 """Registering with an invitation or a proof of work, and the page that waits for the first game."""
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_proto.v1 import bots_pb2, games_pb2, registration_pb2, status_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, registration_pb2, status_pb2, tournaments_pb2
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form
 from noughts_server.web.pages.website import Person, Website
@@ -47,6 +48,7 @@ async def register(website: Website, request: Request) -> Response:
         answer = await upstream.register(register)
     except Failure as failure:
         return await _form(website, request, values, in_form(failure, _FORM))
+    entered = await entered_tournament(website, answer["tournament"])
     status = await upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest())
     page = await website.views.page(
         request,
@@ -57,10 +59,23 @@ async def register(website: Website, request: Request) -> Response:
         scopes=answer["token"]["scopes"],
         secret=answer["secret"],
         tournament=answer["tournament"],
+        entered=entered,
         accepts=status["accepts"],
         server=_server_option(website.views.base(request), status["address"]),
     )
     return signed_in(page, answer["secret"], secure=website.secure)
+
+
+async def entered_tournament(website: Website, name: str) -> Document | None:
+    """Return a tournament that newcomers enter; None if there is none, or if the server does not answer."""
+    upstream = website.upstream
+    with suppress(Failure):
+        if name:
+            request = tournaments_pb2.GetTournamentRequest(name=name)
+            answer = await upstream.ask(upstream.tournaments.GetTournament, request)
+            tournament: Document = answer["tournament"]
+            return tournament
+    return None
 
 
 def _server_option(base: str, address: str) -> str:
@@ -80,13 +95,16 @@ async def first_game_page(website: Website, request: Request, person: Person) ->
     upstream = website.upstream
     bots = [bot for bot in await website.bots_of(person) if not bot["retire_time"]][:_MOST_BOTS]
     game = ""
+    entered: Document | None = None
     for bot in bots:
         answer = await upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=bot["name"]))
         if answer["running_game"]:
             return RedirectResponse(f"/{answer['running_game']}", 303)
+        if entered is None and answer["entered"]:
+            entered = await entered_tournament(website, answer["entered"][0])
         if not game:
             list_games = games_pb2.ListGamesRequest(parent=bot["name"], page_size=1)
             games: list[Document] = (await upstream.ask(upstream.games.ListGames, list_games))["games"]
             game = str(games[0]["name"]) if games else ""
-    values: dict[str, Any] = {"person": person, "bots": bots, "game": game}
+    values: dict[str, Any] = {"person": person, "bots": bots, "game": game, "entered": entered}
     return await website.views.page(request, "first_game.html.jinja", **values)

@@ -13,6 +13,9 @@ async function look() {
     const state = page.querySelector("[data-state]");
     const shown = section.querySelector("[data-state]");
     if (state && shown.textContent !== state.textContent) shown.textContent = state.textContent;
+    const start = page.querySelector("[data-start]");
+    const shownStart = section.querySelector("[data-start]");
+    if (start?.textContent.trim() && shownStart) shownStart.replaceChildren(...start.childNodes);
   } catch {
     // The server is away; the next look tries again.
   }

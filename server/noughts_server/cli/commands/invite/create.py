@@ -6,9 +6,10 @@ from typing import Annotated
 from typer import Option
 
 from noughts_proto.v1 import registration_pb2 as pb
-from noughts_server.cli import completion
+from noughts_proto.v1 import tournaments_pb2
+from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
-from noughts_server.cli.commands.invite.invitations import document_of, invitation_number
+from noughts_server.cli.commands.invite.invitations import document_of, invitation_number, why_no_game
 from noughts_server.cli.commands.token.tokens import TokenServerOptions
 from noughts_server.cli.database import in_database
 from noughts_server.cli.options.database import DatabaseOption
@@ -76,8 +77,24 @@ def create(
     parts += [] if expire_ms is None else [f"until {clock(expire_ms)}"]
     summary = f"Invitation {invitation_number(created)}: {', '.join(parts)}."
     output.hint(f"{summary} Keep the link: it is not shown again.")
+    warning = why_no_game(_tournament(created.tournament, database, server)) if created.tournament else ""
+    if warning and not output.is_json:
+        printing.warn(warning)
     # Only the link goes to stdout, so that a shell script can read it.
-    output.show({**document_of(created), "link": link, "invitation": secret}, link)
+    output.show({**document_of(created), "link": link, "invitation": secret, "warning": warning or None}, link)
+
+
+def _tournament(name: str, database: str | None, server: TokenServerOptions) -> tournaments_pb2.Tournament:
+    """Read a tournament from the server or from the database."""
+    if (chosen_server := server.for_tokens(database)) is not None:
+        with chosen_server.connected() as client:
+            request = tournaments_pb2.GetTournamentRequest(name=name)
+            return client.call(client.tournaments.GetTournament, request).tournament
+    from noughts_server.convert.tournaments import tournament_message
+    from noughts_server.store.tournaments.tournaments import get_tournament
+
+    read = partial(get_tournament, slug=short(name))
+    return tournament_message(in_database(database, lambda store: store.read(read)))
 
 
 def _create(

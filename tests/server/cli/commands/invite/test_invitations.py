@@ -41,6 +41,37 @@ def test_stdout_has_only_the_link(noughts: Any, database: str) -> None:
     assert result.stdout.strip().partition("#")[2] not in result.stderr
 
 
+def test_invitation_to_a_tournament_without_games_for_newcomers_warns(noughts: Any, env: Any, database: str) -> None:
+    def warning(tournament: str) -> str:
+        at_server = json.loads(noughts(f"invite create --tournament {tournament} --format json", env=admin).stdout)
+        in_file = noughts(f"invite create --tournament {tournament} --db {database}")
+        assert in_file.stderr.count("Warning: ") == bool(at_server["warning"])
+        assert (at_server["warning"] or "") in in_file.stderr.replace("Warning: ", "")
+        return str(at_server["warning"])
+
+    token = noughts(f"token create --owner root --scope admin --db {database}").stdout.strip()
+    admin = {**env, "NOUGHTS_TOKEN": token}
+    for name, options in (("spring", ""), ("open", "--schedule ladder"), ("later", "--start-at 2999-01-01T10:00")):
+        noughts(f"tournament create {name} {options}", env=env)
+        for bot in ("ada", "bob"):
+            noughts(f"bot register {bot}", env=env)
+    assert warning("spring") == (
+        "spring has not started. Newcomers get no game in it until: noughts tournament start spring"
+    )
+    assert warning("later").startswith("later starts at 2999-01-01 10:00. Newcomers get no game")
+    for name in ("spring", "open"):
+        noughts(f"tournament join {name} --bot ada --bot bob", env=env)
+        noughts(f"tournament start {name}", env=env)
+    assert warning("open") == "None"
+    assert warning("spring") == (
+        "spring has started, so newcomers cannot join it now. A ladder takes them at any time."
+    )
+    noughts("tournament pause open", env=env)
+    assert warning("open").startswith("open is paused")
+    noughts("tournament cancel open", env=env)
+    assert warning("open") == "open is over, so newcomers cannot enter it."
+
+
 @pytest.mark.processes
 def test_newcomer_joins_with_a_code_and_plays(noughts: Any, start: Any, database: str, tmp_path: Path) -> None:
     code = json.loads(noughts(f"invite create --uses 2 --db {database} --format json").stdout)["invitation"]
