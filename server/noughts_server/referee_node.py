@@ -27,6 +27,7 @@ from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKe
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import Locking, launching
+from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
@@ -104,6 +105,8 @@ class RefereeSettings:
     """Reconnect timeout of a bot whose server has left."""
     absence: float = ABSENCE_SECONDS
     """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
+    metrics: str | None = None
+    """HOST:PORT for Prometheus; None: off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ class RefereeNode:
     membership: Membership
     bus: NatsBus
     store: Store
+    metrics_address: str | None
+    """HOST:PORT of the metrics for Prometheus; None if they are off."""
 
     async def drain(self) -> None:
         """Begin no new games; return when the running games are stored."""
@@ -207,13 +212,38 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 Proofs(referee).run(),
             )
         )
-        await stack.enter_async_context(running(referee.stalls.watch()))
+        # This also watches for stalls of the event loop.
+        counters = Counters(referee)
+        recorder.on_commit = counters.count_commit
+        await stack.enter_async_context(counters.measuring())
+        metrics_address = None
+        if settings.metrics is not None:
+            from noughts_server.monitoring.prometheus import PlayMetrics, serving_metrics
+
+            metrics = PlayMetrics(store=store, referee=referee, recorder=recorder, sessions=sessions, counters=counters)
+            metrics_address = await stack.enter_async_context(
+                serving_metrics([metrics], settings.metrics, lambda: store.problem() or bus.problem())
+            )
         await stack.enter_async_context(play.local.supplying(resumes_play=False))
         await stack.enter_async_context(director.directing(resumes_play=False))
         await stack.enter_async_context(running(play.follow(), _report_presence(name, bus, referee, play, sessions)))
-        logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
+        logger.info(
+            "referee_ready",
+            referee=name,
+            bus=bus.settings.place,
+            database=store.url,
+            seats=settings.seats,
+            metrics=metrics_address or "off",
+        )
         yield RefereeNode(
-            name=name, settings=settings, referee=referee, play=play, membership=membership, bus=bus, store=store
+            name=name,
+            settings=settings,
+            referee=referee,
+            play=play,
+            membership=membership,
+            bus=bus,
+            store=store,
+            metrics_address=metrics_address,
         )
         referee.stop_starting()
 

@@ -31,7 +31,7 @@ from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.analyses import Analyses
-from noughts_server.runtime.bus import Bus, MemoryBus
+from noughts_server.runtime.bus import Bus, MemoryBus, listening
 from noughts_server.runtime.challenge_expiry import expiring_challenges
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
@@ -42,7 +42,7 @@ from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.puzzles import finding_puzzles
-from noughts_server.runtime.recorder import Recorder, recording
+from noughts_server.runtime.recorder import COMMITTED, Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.supply import AllUnits
@@ -176,7 +176,8 @@ async def running_server(
             director = control.director()
             feed = Feed(store, control.observer, bus, settings.feed)
         sessions = Sessions(referee, bus, wires)
-        counters = Counters(referee, bus)
+        counters = Counters(referee)
+        stack.enter_context(listening(bus, COMMITTED, counters.count_commit))
         leads = control.leads if control else lambda: True
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, local_referee, lambda serves: _set_health(health_servicer, serves=serves))
@@ -184,18 +185,22 @@ async def running_server(
         stack.enter_context(logging_events(bus, play.conditions if play else lambda tournament: None, sessions))
         metrics_address = None
         if settings.metrics is not None:
-            from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
-
-            metrics = ServerMetrics(
-                store=store,
-                referee=referee,
-                recorder=recorder,
-                sessions=sessions,
-                counters=counters,
-                feed_counts=feed.counts,
+            from noughts_server.monitoring.prometheus import (
+                CallMetrics,
+                ClusterMetrics,
+                NoughtsMetrics,
+                PlayMetrics,
+                serving_metrics,
             )
+
+            collectors: list[NoughtsMetrics] = [
+                PlayMetrics(store=store, referee=referee, recorder=recorder, sessions=sessions, counters=counters),
+                CallMetrics(counters=counters, feed_counts=feed.counts),
+            ]
+            if control is not None:
+                collectors.append(ClusterMetrics(store=store, referees=control.referee.referees))
             metrics_address = await stack.enter_async_context(
-                serving_metrics(metrics, settings.metrics, store.size_bytes)
+                serving_metrics(collectors, settings.metrics, store.problem)
             )
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)

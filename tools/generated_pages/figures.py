@@ -13,7 +13,7 @@ from prometheus_client import Metric
 from structlog.testing import capture_logs
 
 from noughts_server.core.limits import Limits
-from noughts_server.monitoring.prometheus import ServerMetrics
+from noughts_server.monitoring.prometheus import CallMetrics, ClusterMetrics, PlayMetrics
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.sqlite import url_of
@@ -43,7 +43,7 @@ def texts_of_fields(kind: type) -> dict[str, str]:
 
 
 def metrics(argument: str) -> str:
-    """Return all metrics of a server of its own kind. Metrics of the process itself are not among them."""
+    """Return all metrics of servers and referees. Metrics of the process itself are not among them."""
     return table(("metric", "kind", "what"), map(_row, asyncio.run(families())))
 
 
@@ -52,8 +52,18 @@ async def families() -> list[Metric]:
     with capture_logs(), tempfile.TemporaryDirectory() as folder:
         settings = ServerSettings("127.0.0.1:0", url_of(Path(folder) / "noughts.db"))
         async with running_server(settings) as of:
-            parts = (of.store, of.referee, of.recorder, of.sessions, of.counters, of.feed.counts)
-            return list(ServerMetrics(*parts).collect())
+            parts = (
+                PlayMetrics(
+                    store=of.store,
+                    referee=of.referee,
+                    recorder=of.recorder,
+                    sessions=of.sessions,
+                    counters=of.counters,
+                ),
+                CallMetrics(counters=of.counters, feed_counts=of.feed.counts),
+                ClusterMetrics(store=of.store, referees={}),
+            )
+            return [family for part in parts for family in part.collect()]
 
 
 def _row(family: Metric) -> tuple[str, str, str]:

@@ -78,6 +78,10 @@ class NatsBus:
         """Whether messages reach the other processes now, as far as the client knows."""
         return self._client.is_connected
 
+    def problem(self) -> str | None:
+        """Return why messages do not reach the other processes; None if they do."""
+        return None if self.connected else f"the bus {self.settings.place} is not connected"
+
     def publish(self, subject: str, message: Any) -> None:
         """Deliver the message to all present subscribers, in every process."""
         self._local.publish(subject, message)

@@ -1,4 +1,4 @@
-"""A server's measurements of itself, as plain counters that are read on demand.
+"""The measurements of a server or a referee of a cluster, as plain counters that are read on demand.
 
 They count events that cover many games: a commit, a second, a tick of the timer, never a single game or move.
 """
@@ -14,9 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from noughts_referee.referee_protocols import RefereeCounts
-from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
-from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.games.results import CommitReport
 
 _TICKS_A_SECOND = 50
@@ -68,9 +66,9 @@ class Sample(NamedTuple):
 
 
 class Counters:
-    """The measurements since the server's start."""
+    """The measurements since the start of the process."""
 
-    def __init__(self, referee: RefereeCounts, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, referee: RefereeCounts, clock: Callable[[], float] = time.monotonic) -> None:
         """Create the counters. `clock` gives seconds that never decrease."""
         self.started = datetime.now(UTC)
         self.draining = False
@@ -87,7 +85,6 @@ class Counters:
         self.lag = Distribution((0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2))
         """Delays of the event loop's timer in seconds."""
         self._referee = referee
-        self._bus = bus
         self._clock = clock
         self._began = clock()
         self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
@@ -96,10 +93,9 @@ class Counters:
 
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
-        """Count commits and measure the event loop inside the block."""
-        with listening(self._bus, COMMITTED, self._committed):
-            async with running(self._tick()):
-                yield
+        """Measure the event loop inside the block."""
+        async with running(self._tick()):
+            yield
 
     @property
     def uptime(self) -> float:
@@ -151,7 +147,7 @@ class Counters:
     def _sample(self) -> Sample:
         return Sample(self._clock(), self.games, self._referee.plies)
 
-    def _committed(self, report: CommitReport) -> None:
+    def count_commit(self, report: CommitReport) -> None:
         self.games += len(report.games)
         self.terminations.update(map(_TERMINATION, report.games))
         self.commits.observe(report.seconds)

@@ -1,7 +1,8 @@
-"""Metrics for Prometheus, read from counters on demand. docs/reference/metrics.md is generated from `ServerMetrics`."""
+"""Metrics for Prometheus and the health of a process, over HTTP. The classes here list all metrics for the docs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, fields
 from http.client import HTTPException, parse_headers
@@ -13,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from noughts_proto.v1.cluster_pb2 import RefereePresence
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
 from noughts_server.core.errors import AddressUnusable, DatabaseTrouble
@@ -23,6 +25,8 @@ from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
+from noughts_server.store.nodes import Member, NodeKind, members
+from noughts_server.store.tournaments.claims import open_units
 
 _SCRAPE_SECONDS = 10.0
 """Limit for a whole scrape. Without it, clients that send single bytes could use up all scrapes."""
@@ -32,18 +36,27 @@ _MOST_SCRAPES = 8
 """Limit of concurrent scrapes; further clients are disconnected."""
 
 
+class NoughtsMetrics(Collector):
+    """Metrics of one part of a process."""
+
+    async def refresh(self) -> None:
+        """Read from the database what `collect` needs. Raises DatabaseTrouble."""
+
+
 @asynccontextmanager
 async def serving_metrics(
-    collector: Collector, address: str, refresh: Callable[[], Awaitable[object]]
+    parts: Sequence[NoughtsMetrics], address: str, problem: Callable[[], str | None]
 ) -> AsyncIterator[str]:
-    """Serve metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block.
+    """Serve metrics at http://ADDRESS/metrics, and the health at /health, inside the block.
 
-    The collector is called on the event loop, after `refresh`, which can fail with DatabaseTrouble. Yields the address
-    with the actual port. Raises AddressUnusable.
+    ADDRESS is HOST:PORT; port 0: any free one. `problem` says why the process cannot do its work now, if it cannot;
+    the health has the status 503 then. The parts are collected on the event loop. Yields the address with the actual
+    port. Raises AddressUnusable.
     """
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
-    registry.register(collector)
+    for part in parts:
+        registry.register(part)
     ProcessCollector(registry=registry)
     scrapes = asyncio.Semaphore(_MOST_SCRAPES)
 
@@ -51,10 +64,12 @@ async def serving_metrics(
         with closing(writer), suppress(OSError, EOFError, HTTPException, asyncio.LimitOverrunError):
             if not scrapes.locked():
                 async with scrapes, asyncio.timeout(_SCRAPE_SECONDS):
-                    with suppress(DatabaseTrouble, TimeoutError):
-                        async with asyncio.timeout(_REFRESH_SECONDS):
-                            await refresh()
-                    writer.write(_response(registry, await reader.readuntil(b"\r\n\r\n")))
+                    request = await reader.readuntil(b"\r\n\r\n")
+                    if _path(request) == "/health":
+                        writer.write(_health(problem()))
+                    else:
+                        await _refresh(parts)
+                        writer.write(_metrics(registry, request))
                     await writer.drain()
 
     try:
@@ -65,31 +80,55 @@ async def serving_metrics(
         yield f"{host}:{server.sockets[0].getsockname()[1]}"
 
 
-def _response(registry: CollectorRegistry, request: bytes) -> bytes:
-    """Return the metrics in the format that the client prefers, for any path."""
+async def _refresh(parts: Sequence[NoughtsMetrics]) -> None:
+    """Have all parts read from the database, unless that takes too long."""
+    with suppress(DatabaseTrouble, TimeoutError):
+        async with asyncio.timeout(_REFRESH_SECONDS):
+            for part in parts:
+                await part.refresh()
+
+
+def _path(request: bytes) -> str:
+    """Return the path of an HTTP request without its query; empty if it has none."""
+    words = request.split(b"\r\n", 1)[0].split()
+    return words[1].partition(b"?")[0].decode(errors="replace") if len(words) > 1 else ""
+
+
+def _metrics(registry: CollectorRegistry, request: bytes) -> bytes:
+    """Return the answer with the metrics in the format that the client prefers, for any path."""
     headers = parse_headers(BytesIO(request.partition(b"\r\n")[2]))
     encode, kind = choose_encoder(headers.get("Accept", ""))
-    body = encode(registry)
-    return f"HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return _response("200 OK", kind, encode(registry))
+
+
+def _health(problem: str | None) -> bytes:
+    status = "200 OK" if problem is None else "503 Service Unavailable"
+    return _response(status, "text/plain; charset=utf-8", f"{problem or 'ok'}\n".encode())
+
+
+def _response(status: str, kind: str, body: bytes) -> bytes:
+    return f"HTTP/1.0 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @dataclass(eq=False)
-class ServerMetrics(Collector):
-    """All metrics of a server, read from the counters of its parts."""
+class PlayMetrics(NoughtsMetrics):
+    """What a server, or a referee of a cluster, measures of games and of itself."""
 
     store: Store
     referee: RefereeCounts
     recorder: Recorder
     sessions: Sessions
     counters: Counters
-    feed_counts: FeedCounts
+
+    async def refresh(self) -> None:
+        await self.store.size_bytes()
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics in the order of the documentation.
 
         Call it on the event loop's thread, because only that thread changes the counters.
         """
-        counters, referee, wires, feed = self.counters, self.referee, self.sessions.counts, self.feed_counts
+        counters, referee, wires = self.counters, self.referee, self.sessions.counts
         trouble = self.store.trouble
         yield _gauges(
             "noughts_build_info",
@@ -143,6 +182,18 @@ class ServerMetrics(Collector):
         )
         yield CounterMetricFamily("noughts_complaints", "Answers to questions that were never sent.", wires.complaints)
         yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", referee.late_answers)
+
+
+@dataclass(eq=False)
+class CallMetrics(NoughtsMetrics):
+    """What a server measures of calls and of watchers."""
+
+    counters: Counters
+    feed_counts: FeedCounts
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics in the order of the documentation, as `PlayMetrics` does."""
+        counters, feed = self.counters, self.feed_counts
         yield _counters(
             "noughts_errors", "Calls that ended with an error, by its ErrorInfo.reason.", "reason", counters.errors
         )
@@ -157,6 +208,46 @@ class ServerMetrics(Collector):
         yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", feed.frames)
         yield CounterMetricFamily(
             "noughts_feed_resyncs", "Watchers that were too slow and had to resynchronise.", feed.resyncs
+        )
+
+
+@dataclass(eq=False)
+class ClusterMetrics(NoughtsMetrics):
+    """What a server of a cluster knows of the whole cluster."""
+
+    store: Store
+    referees: Mapping[str, RefereePresence]
+    """The last presence of each referee, by name."""
+
+    def __post_init__(self) -> None:
+        self._open_units = 0
+        self._nodes: list[Member] = []
+
+    async def refresh(self) -> None:
+        self._open_units, self._nodes = await self.store.read(
+            lambda connection: (open_units(connection), members(connection))
+        )
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics in the order of the documentation, as `PlayMetrics` does."""
+        yield GaugeMetricFamily(
+            "noughts_units_open", "Units of running tournaments that are not played completely.", self._open_units
+        )
+        yield _gauges(
+            "noughts_units_held",
+            "Units that a node plays.",
+            "node",
+            {node.name: node.units for node in self._nodes if node.kind is NodeKind.REFEREE},
+        )
+        kinds = Counter(node.kind for node in self._nodes)
+        yield _gauges(
+            "noughts_nodes", "Live nodes of the cluster.", "kind", {kind.name.lower(): kinds[kind] for kind in NodeKind}
+        )
+        yield _gauges(
+            "noughts_games_running",
+            "Concurrent games of a node.",
+            "node",
+            {name: presence.games_in_flight for name, presence in self.referees.items()},
         )
 
 

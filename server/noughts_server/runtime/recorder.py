@@ -62,6 +62,8 @@ class Recorder:
     """Called after each commit, in the event loop."""
     on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None
     """Called with the key of a tournament whose part of the database is damaged, so that its games cannot be stored."""
+    on_commit: Callable[[CommitReport], None] = lambda report: None
+    """Called after each commit of this process with its report. In a cluster, `publish` also tells other processes."""
     on_settled: Callable[[list[FinishedGame], list[FinishedGame]], None] = lambda games, stored: None
     """Called after each commit with its games, and with those that were stored."""
     interval_seconds: float = 0.25
@@ -188,6 +190,7 @@ class Recorder:
         self.on_settled(games, report.games)
         self._after_commit.set()
         self._after_commit = asyncio.Event()
+        self.on_commit(report)
         self.publish(report)
 
     async def _store_games(

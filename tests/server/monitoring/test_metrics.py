@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import http.client
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import grpc
 import grpc.aio
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from noughts_bots.connection.events import SessionEvent
 from noughts_bots.connection.session import Login, play
@@ -20,10 +18,9 @@ from noughts_bots.reference.random_ import Random
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.core.errors import AddressUnusable
+from noughts_server.core.errors import AddressUnusable, DatabaseUnreachable
 from noughts_server.monitoring import prometheus
 from noughts_server.monitoring.counters import Counters, Distribution
-from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection
@@ -31,6 +28,7 @@ from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
+from tests.support.metrics import Samples, health, scrape
 from tests.support.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -38,21 +36,6 @@ if TYPE_CHECKING:
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
 GAMES = 300
-
-Samples = dict[tuple[str, tuple[str, ...]], float]
-
-
-async def scrape(address: str) -> Samples:
-    """Return every sample by its name and the values of its labels, as Prometheus reads them."""
-
-    def get() -> str:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE) as answer:
-            text: str = answer.read().decode()
-            return text
-
-    families = text_string_to_metric_families(await asyncio.to_thread(get))
-    samples = [sample for family in families for sample in family.samples]
-    return {(sample.name, tuple(sample.labels.values())): sample.value for sample in samples}
 
 
 class CupServer(NamedTuple):
@@ -157,6 +140,17 @@ async def test_status_agrees_with_the_metrics(cup_server: CupServer) -> None:
     assert (await cup_server.status()).draining
 
 
+async def test_health_says_why_a_server_cannot_work(cup_server: CupServer) -> None:
+    address = cup_server.server.metrics_address
+    assert address is not None
+    assert await health(address) == (200, "ok\n")
+    cup_server.server.store.trouble = DatabaseUnreachable("the cable is cut")
+    status, text = await health(address)
+    cup_server.server.store.trouble = None
+    assert status == 503
+    assert text == "its server cannot be reached\n"
+
+
 async def test_metrics_are_off_by_default(tmp_path: Path) -> None:
     async with running_server(ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}")) as server:
         assert server.metrics_address is None
@@ -210,41 +204,39 @@ def report_of(tournament: int, games_done: int, games_total: int = 10_000) -> Co
 
 
 async def test_rate_of_a_finished_tournament_is_forgotten() -> None:
-    bus = MemoryBus()
-    counters = Counters(IdleReferee(), bus)  # type: ignore[arg-type]
+    counters = Counters(IdleReferee())  # type: ignore[arg-type]
     async with counters.measuring():
-        bus.publish("games.committed", report_of(1, 5, 9))
+        counters.count_commit(report_of(1, 5, 9))
         assert counters.tournament_rate(1) == 0
-        bus.publish("games.committed", report_of(1, 9, 9))
+        counters.count_commit(report_of(1, 9, 9))
     assert counters.tournament_rate(1) == counters.tournament_rate(2) == 0
     assert counters._progress == {}
 
 
 async def test_rate_of_a_tournament_without_new_games_falls_to_zero() -> None:
     def commit(tournament: int, games_done: int) -> None:
-        bus.publish("games.committed", report_of(tournament, games_done))
+        counters.count_commit(report_of(tournament, games_done))
 
-    now, bus = 1_000.0, MemoryBus()
-    counters = Counters(IdleReferee(), bus, clock=lambda: now)  # type: ignore[arg-type]
-    with listening(bus, "games.committed", counters._committed):
-        commit(1, 0)
-        now += 10
-        commit(1, 1_000)
-        assert counters.tournament_rate(1) == 100
-        now += 30
-        assert counters.tournament_rate(1) == 25
-        now += 60
-        assert counters.tournament_rate(1) == 0
-        # A long idle time is not counted after a tournament continues.
-        commit(1, 1_200)
-        assert counters.tournament_rate(1) == 0
-        now += 10
-        commit(1, 1_300)
-        assert counters.tournament_rate(1) == 10
-        # A tournament without commits for a minute, such as a cancelled one, is forgotten.
-        now += 61
-        commit(2, 1)
-        assert list(counters._progress) == [2]
+    now = 1_000.0
+    counters = Counters(IdleReferee(), clock=lambda: now)  # type: ignore[arg-type]
+    commit(1, 0)
+    now += 10
+    commit(1, 1_000)
+    assert counters.tournament_rate(1) == 100
+    now += 30
+    assert counters.tournament_rate(1) == 25
+    now += 60
+    assert counters.tournament_rate(1) == 0
+    # A long idle time is not counted after a tournament continues.
+    commit(1, 1_200)
+    assert counters.tournament_rate(1) == 0
+    now += 10
+    commit(1, 1_300)
+    assert counters.tournament_rate(1) == 10
+    # A tournament without commits for a minute, such as a cancelled one, is forgotten.
+    now += 61
+    commit(2, 1)
+    assert list(counters._progress) == [2]
 
 
 async def test_silent_connections_do_not_keep_others_from_scraping(cup_server: CupServer) -> None:

@@ -20,6 +20,7 @@ from noughts_server.cli.options.limits import (
     read_absence,
     read_limits,
 )
+from noughts_server.cli.options.listening import MetricsOption, require_private_metrics
 from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions
@@ -74,9 +75,12 @@ def referee(
     margin: DefaultMarginOption = MARGIN,
     grace: GraceOption = GRACE,
     absence: AbsenceOption = ABSENCE,
+    metrics: MetricsOption = None,
     insecure: Annotated[
         bool,
-        Option("--insecure", help="Use a bus on another machine without credentials", rich_help_panel="Connection"),
+        Option(
+            "--insecure", help="Use a bus without credentials; show metrics to others", rich_help_panel="Connection"
+        ),
     ] = False,
     *,
     bus: BusOptions,
@@ -92,6 +96,7 @@ def referee(
             "--bus: got none, expected the bus of the cluster, e.g. nats://127.0.0.1:4222",
             "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
+    require_private_metrics(metrics, protected=insecure)
     locking = sandbox.locking
     offered_bots = _read_offers(offers or [], locking)
     acceptance = read_acceptance("noughts referee", accept, python_packages)
@@ -111,6 +116,7 @@ def referee(
         margin_us=read_margin(margin),
         grace=grace,
         absence=read_absence(absence),
+        metrics=metrics,
     )
     if not run_loop(_play_until_stopped(output, settings)):
         raise SystemExit(INTERRUPTED)
@@ -150,5 +156,6 @@ async def _play_until_stopped(output: OutputOptions, settings: "RefereeSettings"
     stop = Stop()
     async with running_referee(settings) as node:
         with stop.on_signals():
-            output.announce({"referee": node.name, "seats": settings.seats}, f"{node.name} plays", "Stop:   Ctrl-C")
+            document = {"referee": node.name, "seats": settings.seats, "metrics": node.metrics_address}
+            output.announce(document, f"{node.name} plays", "Stop:   Ctrl-C")
             return await stop.wait_and_drain(output, node.drain)

@@ -35,6 +35,7 @@ from noughts_server.cli.options.listening import (
     InsecureServerOption,
     KeyOption,
     ListenOption,
+    MetricsOption,
     ProxyOption,
     open_listener,
     read_identity,
@@ -84,9 +85,7 @@ class ServeOptions:
         Option("--tls-client-ca", metavar="FILE", help="Require client certificates issued by these authorities (PEM)"),
     ] = None
     insecure: InsecureServerOption = False
-    metrics: Annotated[
-        str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
-    ] = None
+    metrics: MetricsOption = None
     reflection: Annotated[
         bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
     ] = True
@@ -176,8 +175,7 @@ def run_server(
     if options.tls_client_ca is not None and identity is None:
         raise UsageProblem("--tls-client-ca: got no server certificate, expected --tls-cert and --tls-key too")
     require_protected_server(options.listen, protected=identity is not None or options.insecure)
-    if options.metrics is not None:
-        require_private_metrics(options.metrics, protected=options.insecure)
+    require_private_metrics(options.metrics, protected=options.insecure)
     if options.web is not None and options.no_web:
         raise UsageProblem("--web and --no-web: got both, expected at most one of them")
     if options.analyst is not None and options.no_web:

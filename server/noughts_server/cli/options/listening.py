@@ -21,6 +21,10 @@ ListenOption = Annotated[
     str,
     Option("--listen", metavar="HOST:PORT", help="Address for bots and commands; port 0: any free port"),
 ]
+MetricsOption = Annotated[
+    str | None,
+    Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics and /health. Default: off"),
+]
 ProxyOption = Annotated[
     list[str] | None,
     Option("--proxy", metavar="ADDRESS", help="Trusted reverse proxy that sets x-real-ip (repeatable)"),
@@ -86,8 +90,10 @@ def require_protected_server(address: str, *, protected: bool) -> None:
         )
 
 
-def require_private_metrics(address: str, *, protected: bool) -> None:
+def require_private_metrics(address: str | None, *, protected: bool) -> None:
     """Raise UsageProblem if others can read the metrics at `--metrics`."""
+    if address is None:
+        return
     host, _ = read_address(address, "--metrics")
     if not (protected or is_loopback(host)):
         raise UsageProblem(

@@ -186,6 +186,10 @@ class Store:
         """Run `function` as `read` does, but retry while the database is unavailable; see `limit_retries`."""
         return await self._patiently(lambda: self._run(self._readers, self._read, function))
 
+    def problem(self) -> str | None:
+        """Return why the database is unavailable; None if no failure is known."""
+        return None if self.trouble is None else self.trouble.problem
+
     def check_trouble(self) -> None:
         """Raise `trouble` if other transactions retry already, because one more attempt would only take time."""
         if self.trouble is not None and self._retrying:

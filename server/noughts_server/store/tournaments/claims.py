@@ -14,7 +14,13 @@ from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, games, units
 from noughts_server.store.journal import count_plies, games_so_far
 from noughts_server.store.tournaments.stops import play_resumed, play_stopped
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
+from noughts_server.store.tournaments.tournaments import (
+    Tournament,
+    get_tournament_by_id,
+    require_state,
+    running_tournaments,
+    schedule_of,
+)
 
 MOST_LOST = 5
 """If more referees than this are lost with a unit in a row, without a new game or ply, the unit could be the cause."""
@@ -144,6 +150,25 @@ def claim_next(
         reason = _REASON.format(lost, ordinals.start, ordinals.stop - 1)
         play_stopped(connection, tournament_id, reason, now_ms=now, retry_at=retry_at)
     return claims
+
+
+def open_units(connection: Connection) -> int:
+    """Return the number of units of running tournaments that are not played completely, with a holder or without."""
+    number = 0
+    for tournament in running_tournaments(connection):
+        if not tournament.unit_games:
+            continue
+        first = tournament.folded // tournament.unit_games
+        last = unit_count(tournament.games_total, tournament.unit_games) - 1
+        games_of_last = len(unit_ordinals(last, tournament.games_total, tournament.unit_games))
+        is_complete = (units.c.played >= tournament.unit_games) | (
+            (units.c.number == last) & (units.c.played >= games_of_last)
+        )
+        complete = select(func.count()).where(
+            units.c.tournament_id == tournament.id, units.c.number.between(first, last), is_complete
+        )
+        number += last + 1 - first - int(connection.execute(complete).scalar_one())
+    return number
 
 
 class _Waiting(NamedTuple):

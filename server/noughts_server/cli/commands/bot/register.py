@@ -42,7 +42,7 @@ def register(
         ),
     ] = None,
     description: Annotated[
-        str | None, Option("--description", metavar="TEXT", help="What its page says about it; '' for nothing")
+        str | None, Option("--description", metavar="TEXT", help="Description for its page; '' for none")
     ] = None,
     link: Annotated[
         str | None, Option("--link", metavar="URL", help="Page about it, e.g. its source; '' for none")
