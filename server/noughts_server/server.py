@@ -154,7 +154,7 @@ async def running_server(
                 )
             )
         bus: Bus = MemoryBus() if control is None else control.bus
-        recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
+        recorder = await stack.enter_async_context(recording(store, bus, settings.store_wait_seconds))
         wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
         referee: Referee | RemoteReferee
         local_referee: Referee | None = None
@@ -167,7 +167,9 @@ async def running_server(
                 comment_limits=settings.limits.comments,
             )
             recorder.on_settled = local_referee.announce_stored
-            play = LocalPlay(store, local_referee, recorder, bus, AllUnits, store_patience=settings.store_patience)
+            play = LocalPlay(
+                store, local_referee, recorder, bus, AllUnits, store_wait_seconds=settings.store_wait_seconds
+            )
             director = Director(store, play)
             local_referee.on_displaced = guest_displacer(director, play)
             feed = Feed(store, FeedObserver(local_referee, bus), bus, settings.feed)

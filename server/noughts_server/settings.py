@@ -29,7 +29,7 @@ class ServerSettings:
     grace: float = GRACE_SECONDS
     """Reconnect timeout: a bot loses its games after this time without a connection."""
     heartbeat: float = HEARTBEAT_SECONDS
-    store_patience: float = STORE_SECONDS
+    store_wait_seconds: float = STORE_SECONDS
     """Time for which a server that stops waits for an unavailable database."""
     reflection: bool = True
     """Whether callers can list the services and their messages (`grpc.reflection`)."""

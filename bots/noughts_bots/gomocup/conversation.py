@@ -24,6 +24,9 @@ MOST_REPEATS = 3
 MOST_RESTARTS = 2
 """Limit of the RESTART commands to one process. A busy engine can miss the first one."""
 
+_TOURNAMENT = 2
+"""The value of `INFO game_type` for a game between engines in a tournament."""
+
 REFUSALS = ("ERROR", "UNKNOWN")
 """First words of lines in which an engine refuses or complains."""
 _MESSAGES = ("MESSAGE", "DEBUG")
@@ -69,7 +72,7 @@ class Terms:
         infos |= {
             "timeout_match": milliseconds(self.time.bank),
             "max_memory": options.memory_bytes,
-            "game_type": 2,
+            "game_type": _TOURNAMENT,
             "rule": self.rule,
             "folder": folder,
             "time_left": milliseconds(self.time.bank) or UNLIMITED_MS,

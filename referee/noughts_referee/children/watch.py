@@ -18,11 +18,11 @@ from typing import Protocol
 from noughts_referee.children.sandbox import Limits
 from noughts_referee.children.scratch_disks import disk_usage
 
-LOOK_SECONDS = 0.25
+CHECK_SECONDS = 0.25
 """Seconds between two checks of the children."""
-_SLOW_LOOK_SECONDS = 1.0
+_SLOW_CHECK_SECONDS = 1.0
 """Seconds between two checks of memory and folders, which change more slowly and take longer to check."""
-_PATIENCE = 2
+_CHECKS_BEFORE_CHANGE = 2
 """Checks in a row with too many threads before the priority changes, to allow for bursts."""
 _WEIGHT_OF_A_STEP = 1.25
 """The factor by which one nice value more reduces a thread's share of processor time."""
@@ -39,10 +39,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watched(Protocol):
+    """A child, as the checks see it."""
+
     scratch: str
+    """The path of its scratch folder."""
     on_disk: bool
     """Whether its scratch folder is a disk of its own, in memory."""
-    programs: bool
+    starts_programs: bool
     """Whether it can start other processes."""
     gives_way: bool
     """Whether it computes while it has nothing to do, and must not disturb others."""
@@ -50,10 +53,13 @@ class Watched(Protocol):
 
 @dataclass(slots=True)
 class _Threads:
+    """The priority of the threads of a child, and the checks since its last change."""
+
     nice: int = 0
+    """The nice value of the threads."""
     change: int = 0
     """The result of the last check: lower the priority (1), raise it (-1), or neither (0)."""
-    looks: int = 0
+    checks: int = 0
     """The number of checks in a row with this result."""
 
 
@@ -67,22 +73,22 @@ class Watch:
         self._threads: dict[int, _Threads] = {}
         self._hidden: set[int] = set()
         """The children with a process without its first thread at the last slow check."""
-        self._looked = self._looked_slowly = 0.0
+        self._checked_at = self._slowly_checked_at = 0.0
 
     def find_offenders(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
         """Yield the process IDs of children to end, each with a phrase that follows "it"."""
         now = time.monotonic()
-        if not children or now - self._looked < LOOK_SECONDS:
+        if not children or now - self._checked_at < CHECK_SECONDS:
             return
-        self._looked = now
-        families = {pid: family(pid) if child.programs else (pid,) for pid, child in children.items()}
+        self._checked_at = now
+        families = {pid: family(pid) if child.starts_programs else (pid,) for pid, child in children.items()}
         share = max(1, self._cores // len(families))
         self._threads = {pid: self._threads.get(pid, _Threads()) for pid in families}
         for pid, processes in families.items():
             self._give_way(self._threads[pid], processes, share, least=_NICE_AT_REST if children[pid].gives_way else 0)
-        if now - self._looked_slowly < _SLOW_LOOK_SECONDS:
+        if now - self._slowly_checked_at < _SLOW_CHECK_SECONDS:
             return
-        self._looked_slowly = now
+        self._slowly_checked_at = now
         # During an ordinary end a process also lacks its first thread for a moment, so two checks must agree.
         before, self._hidden = self._hidden, {pid for pid in families if any(map(lacks_first_thread, families[pid]))}
         for pid in before & self._hidden:
@@ -99,9 +105,9 @@ class Watch:
         change = 0
         if niceness != threads.nice:
             change = 1 if niceness > threads.nice else -1
-        threads.looks = threads.looks + 1 if change == threads.change else 1
+        threads.checks = threads.checks + 1 if change == threads.change else 1
         threads.change = change
-        if change and threads.looks >= _PATIENCE:
+        if change and threads.checks >= _CHECKS_BEFORE_CHANGE:
             threads.nice = niceness
             for process in processes:
                 _renice(process, niceness)

@@ -28,9 +28,14 @@ from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, 
 from noughts_referee.children.sandbox import Limits, forbid, free_user, tasks_of, warm_up
 from noughts_referee.children.scratch import remove_tree, scratch_of
 from noughts_referee.children.scratch_disks import ScratchDisks, scratch_disks
-from noughts_referee.children.watch import LOOK_SECONDS, Watch
+from noughts_referee.children.watch import CHECK_SECONDS, Watch
 
-_ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
+_KILL_SECONDS = 2.0
+"""The longest time for which remaining processes are killed: a process can start others faster than they are killed."""
+_KILL_MILLISECONDS = 10
+"""Time between two attempts to kill the remaining processes of ended children."""
+_CLOSE_SECONDS = 0.001
+"""Time between two attempts to kill the remaining processes of all children, before the zygote ends."""
 _COUNT_SECONDS = 5.0
 """Seconds between two counts of the user's tasks."""
 _OTHER_TASKS = 256
@@ -40,11 +45,16 @@ _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 
 @dataclass(slots=True)
 class _Child:
+    """A child that runs, or whose remaining processes are being killed."""
+
     number: int
     """The number that the launcher uses for it."""
     scratch: str
+    """The path of its scratch folder."""
     user: int | None
-    programs: bool
+    """Its own user ID; None if it runs as the zygote's user."""
+    starts_programs: bool
+    """Whether it can start other processes, which can outlive it."""
     on_disk: bool
     """Whether its scratch folder is a disk of its own."""
     gives_way: bool = False
@@ -54,6 +64,8 @@ class _Child:
 
 
 class Zygote:
+    """Starts the children that the requests describe, and reports their ends."""
+
     def __init__(
         self, requests: socket.socket, entry: Entry, limits: Limits, scratch: str, disks: ScratchDisks | None
     ) -> None:
@@ -63,12 +75,17 @@ class Zygote:
         self._scratch = scratch
         self._disks = disks
         self._children: dict[int, _Child] = {}
+        """The running children, by process ID."""
         self._removers: set[int] = set()
+        """The IDs of processes that remove scratch folders."""
         self._watch = Watch(limits)
         self._spare: tuple[int, socket.socket] | None = None
+        """The child that was forked in advance: its process ID, and the socket for its order."""
         self._ended: list[tuple[_Child, dict[str, Any], float]] = []
+        """Ended children that are not reported yet, with their reports and the times of their ends."""
         self._tasks = 0
         self._counted = -_COUNT_SECONDS
+        """The time of the last count of the user's tasks."""
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         self._leaving = False
@@ -89,8 +106,8 @@ class Zygote:
             if self._spare is None:
                 with suppress(OSError):  # the next request reports it
                     self._spare = self._fork()
-            look_milliseconds = LOOK_SECONDS * 1000 if self._children else None
-            for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else look_milliseconds):
+            check_milliseconds = CHECK_SECONDS * 1000 if self._children else None
+            for source, _ in poll.poll(_KILL_MILLISECONDS if self._ended else check_milliseconds):
                 if source == self._wakeup:
                     os.read(self._wakeup, LARGEST_PACKET)
                 elif not self._serve():
@@ -111,9 +128,8 @@ class Zygote:
         request = json.loads(packet)
         if "signal" in request:
             for pid, child in self._children.items():
-                if (
-                    child.number == request["number"]
-                ):  # The child is not reaped yet, so the process ID is still its own.
+                # The child is not reaped yet, so the process ID is still its own.
+                if child.number == request["number"]:
                     _kill_group(pid, request["signal"])
             return True
         if "gives_way" in request:
@@ -146,7 +162,13 @@ class Zygote:
         elif user is not None:
             os.chown(scratch, user, user)
         tasks = self._count_tasks() if user is None else 0
-        child = _Child(request["number"], scratch, user, kind.starts_programs, on_disk=self._disks is not None)
+        child = _Child(
+            number=request["number"],
+            scratch=scratch,
+            user=user,
+            starts_programs=kind.starts_programs,
+            on_disk=self._disks is not None,
+        )
         order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
         with suppress(BrokenPipeError, ConnectionResetError):  # the kernel kills a spare process when memory runs out
@@ -197,10 +219,10 @@ class Zygote:
                 report = {"exit": os.waitstatus_to_exitcode(status), "processor_seconds": seconds}
                 self._ended.append((child, report, time.monotonic()))
         # A child with one process has no descendants.
-        has_no_orphans = not any(child.programs for child, _, _ in self._ended) or not self._kill_adopted()
+        has_no_orphans = not any(child.starts_programs for child, _, _ in self._ended) or not self._kill_adopted()
         waiting = []
         for child, report, since in self._ended:
-            if has_no_orphans or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
+            if has_no_orphans or not child.starts_programs or time.monotonic() - since > _KILL_SECONDS:
                 self._remove(child.scratch)
                 self._report({"number": child.number, "ended_for": child.ended_for, **report})
             else:
@@ -235,7 +257,7 @@ class Zygote:
 
     def close(self) -> None:
         """Kill everything and remove the scratch folders, within about two seconds."""
-        latest = time.monotonic() + _ATTEMPT_SECONDS
+        latest = time.monotonic() + _KILL_SECONDS
         for pid in self._children:
             _kill_group(pid, signal.SIGKILL)
         self._children.clear()
@@ -244,7 +266,7 @@ class Zygote:
             self._kill_adopted()
             try:
                 if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                    time.sleep(_LOOK_MILLISECONDS / 10_000)
+                    time.sleep(_CLOSE_SECONDS)
             except ChildProcessError:
                 break
         if self._disks is not None:

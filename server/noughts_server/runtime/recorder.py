@@ -33,11 +33,11 @@ STORE_SECONDS = 10.0
 
 @asynccontextmanager
 async def recording(
-    store: Store, bus: Bus, patience: float = STORE_SECONDS, *, referee: str = ""
+    store: Store, bus: Bus, store_wait_seconds: float = STORE_SECONDS, *, referee: str = ""
 ) -> AsyncIterator["Recorder"]:
     """Run a recorder inside the block and publish its reports. `referee` is the node's name in a cluster.
 
-    At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.
+    At the end it waits at most `store_wait_seconds` for an unavailable store, so that the server can stop.
     """
     publish = partial(bus.publish, COMMITTED)
     recorder = Recorder(store, publish, on_damage=lambda *damaged: bus.publish(DAMAGED, damaged), referee=referee)
@@ -45,7 +45,7 @@ async def recording(
         try:
             yield recorder
         finally:
-            store.limit_retries(patience)
+            store.limit_retries(store_wait_seconds)
             await recorder.close()
 
 

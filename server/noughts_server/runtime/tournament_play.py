@@ -121,7 +121,7 @@ class LocalPlay(Generic[U]):
     bus: Bus
     new_units: Callable[[Supply[U]], U]
     """Creates the units of a tournament's supply."""
-    store_patience: float = STORE_SECONDS
+    store_wait_seconds: float = STORE_SECONDS
     """The seconds that `drain` waits for an unavailable store."""
     node: str = ""
     """In a cluster: the name of this referee, which gives its units to others if it cannot play them."""
@@ -252,7 +252,7 @@ class LocalPlay(Generic[U]):
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._finish_games()
-                self.store.limit_retries(self.store_patience)
+                self.store.limit_retries(self.store_wait_seconds)
                 await self.recorder.flush()
         except TimeoutError:
             logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)

@@ -47,16 +47,16 @@ _AT_ONCE = 16
 
 The server has its own limit for each address (`limits.address_strangers`)."""
 _UNNAMED_AT_ONCE = 2
-"""The same limit for calls without a token, whose visitors the server cannot distinguish.
+"""The limit for calls without a token, whose visitors the server cannot distinguish.
 
 The server answers them in the order of their arrival, so visitors can take turns only here."""
 _CALLS_OF_A_REQUEST = 2
 """Concurrent calls of one request, so that all requests together stay below the server's limit."""
 _COMPUTED = leaderboards_pb2.GetBatchRatingsRequest
 _COMPUTED_AT_ONCE = 8
-"""The same limit for calls that need a long computation of the server, for which other calls must not wait."""
+"""The limit for calls that need a long computation of the server, for which other calls must not wait."""
 _LONG_AT_ONCE = 32
-"""Concurrent calls with a deadline of their own, e.g. uploads, which must not block other calls."""
+"""The limit for calls with a deadline of their own: uploads that wait for their trials must not block other calls."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -102,7 +102,7 @@ class Upstream(AsyncStubs):
         self.dialling = dialling
         self._hints = hints
         self.site_metadata: tuple[tuple[str, str], ...] = ((SITE_KEY, site_token),) if site_token else ()
-        """Goes with each call."""
+        """The metadata that each call sends."""
         self._channels = dialling.async_channels(address)
         # A connection has a limit on concurrent calls, so the long calls of the feed have a connection of their own.
         self._feed_channels = dialling.async_channels(address, apart=True)
@@ -110,8 +110,7 @@ class Upstream(AsyncStubs):
         self._turns = Turns(_AT_ONCE)
         self._unnamed_turns = Turns(_UNNAMED_AT_ONCE)
         self._computed_turns = Turns(_COMPUTED_AT_ONCE)
-        self._long_room = asyncio.Semaphore(_LONG_AT_ONCE)
-        """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
+        self._long_calls = asyncio.Semaphore(_LONG_AT_ONCE)
 
     async def ask(
         self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Answer]", request: Request, token: str = ""
@@ -147,7 +146,7 @@ class Upstream(AsyncStubs):
             metadata = (*metadata, (TOKEN_KEY, f"Bearer {token}"))
         try:
             if seconds is not None:
-                async with self._long_room:
+                async with self._long_calls:
                     await self.connect()
                     return await method(request, timeout=seconds, metadata=metadata)
             async with self._turn(request, token) as place, place.calls:

@@ -132,7 +132,7 @@ async def test_server_ends_within_its_patience_while_the_database_is_held(
     path = tmp_path / "noughts.db"
 
     async def end(locks: ExitStack) -> None:
-        async with server_with_running_games(path, 1_000_000, store_patience=0.3) as (server, _):
+        async with server_with_running_games(path, 1_000_000, store_wait_seconds=0.3) as (server, _):
             locks.enter_context(hold(path))
             await wait_until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
             async with asyncio.timeout(PATIENCE):

@@ -60,7 +60,7 @@ async def serve_until_stopped(
                 is_drained = await stop.wait_and_drain(output, server.drain)
             else:
                 await stop.requested.wait()
-            server.store.limit_retries(settings.store_patience)
+            server.store.limit_retries(settings.store_wait_seconds)
             return is_drained
 
 
