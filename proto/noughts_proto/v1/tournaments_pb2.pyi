@@ -554,7 +554,7 @@ class TournamentStory(_message.Message):
     SHORTEST_MOVES_FIELD_NUMBER: _builtins.int
     upset_game: _builtins.int
     """The game with the biggest upset: the largest difference between the places of its winner and its loser. They are
-    places in the final standings, in a knockout seeds. Only with three or more entries.
+    places in the final standings, in a knockout seeds. Unset if the difference is less than two.
     """
     upset_winner: _builtins.str
     upset_loser: _builtins.str

@@ -104,10 +104,10 @@ def story_of(
 
 
 def _upset(games: Iterable[PlayedGame], places: Mapping[int, int]) -> Upset | None:
-    """Return the first game with the largest difference of places; None with fewer than three entries."""
+    """Return the first game with the largest difference of places, if it is two or more."""
     best: Upset | None = None
-    largest = 0
-    for game in games if len(places) > 2 else ():
+    largest = 1
+    for game in games:
         if (pair := game.winner_and_loser) is not None:
             difference = places[pair[0]] - places[pair[1]]
             if difference > largest:

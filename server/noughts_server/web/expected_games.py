@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, TournamentFormat
 from noughts_server.web.documents import Document
@@ -17,18 +18,27 @@ class _Settings:
     sprt: str
 
 
-def expected_games(tournament: Document, entries: int) -> int:
-    """Return the number of games that a tournament is expected to have, as `expected_total`."""
-    settings = _Settings(
+def _settings(tournament: Document) -> _Settings:
+    return _Settings(
         games_per_pair=tournament["games_per_pair"],
         rounds=tournament["rounds"],
         stop_when_decided=tournament["stop_when_decided"],
         sprt=tournament["sprt"],
     )
+
+
+def expected_games(tournament: Document, entries: int) -> int:
+    """Return the number of games that a tournament is expected to have, as `expected_total`."""
     kind = format_named(str(tournament["schedule"]))
     if tournament["state"] in ("finished", "cancelled"):
         return 0 if kind.endless else int(tournament["games_total"])
-    return expected_total(kind, settings, tournament["games_total"], entries)
+    return expected_total(kind, _settings(tournament), tournament["games_total"], entries)
+
+
+def forecast_of(tournament: Document) -> Forecast:
+    """Return the forecast of an open tournament for its entries so far, or for its fewest entries if it has fewer."""
+    entries = max(tournament["entries"], tournament["entries_min"], 2)
+    return format_named(str(tournament["schedule"])).forecast(_settings(tournament), entries)
 
 
 def whole_number_of_games(tournament: Document) -> int:

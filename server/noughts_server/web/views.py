@@ -17,7 +17,7 @@ from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
-from noughts_server.web.expected_games import expected_games, whole_number_of_games
+from noughts_server.web.expected_games import expected_games, forecast_of, whole_number_of_games
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
@@ -71,6 +71,7 @@ class Views:
             qr_code,
             shown_accuracy,
             expected_games,
+            forecast_of,
             whole_number_of_games,
         )
         self._templates.globals.update(

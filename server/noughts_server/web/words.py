@@ -1,7 +1,9 @@
 """Filters of the page templates, which put values into words."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -106,6 +108,27 @@ def or_words(names: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+def and_words(names: Sequence[str]) -> str:
+    """Return `a, b and c`; the first names of more than four, and the number of the others."""
+    shown = list(names[:4])
+    last = f"{len(names) - 4:,} others" if len(names) > 4 else shown.pop()
+    return f"{', '.join(shown)} and {last}" if shown else last
+
+
+def until(stamp: str) -> str:
+    """Return the time until then, e.g. `2 d 3 h`, `3 h 12 min`, `4 min`; empty if it is over."""
+    minutes = max(0, math.ceil((datetime.fromisoformat(stamp) - datetime.now(UTC)).total_seconds() / 60))
+    days, hours = minutes // 1440, minutes // 60
+    if days:
+        return f"{days} d {hours % 24} h"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else ""
+
+
+def month(name: str) -> str:
+    """Return `March 2026` for `2026-03`."""
+    return f"{date.fromisoformat(f'{name}-01'):%B %Y}"
+
+
 def ending(termination: str | None) -> str:
     """Return `board full` for `board_full`, and `on time` for `timeout`; `words.js` has the same for live games."""
     return _ENDINGS.get(termination or "") or in_words(termination or "")
@@ -185,6 +208,9 @@ _FUNCTIONS = (
     game,
     loser,
     cut,
+    and_words,
+    until,
+    month,
     level,
     ending,
     how_ended,

@@ -36,8 +36,9 @@ def story_of_points(games: Sequence[PlayedGame], entries: int) -> Story:
 
 def test_upset_is_the_largest_difference_of_places() -> None:
     games = played((0, 1, FIRST), (2, 1, FIRST), (2, 0, FIRST), (0, 2, FIRST), (0, 1, FIRST), (1, 2, FIRST))
-    story = story_of(games, {0: 1, 1: 3, 2: 2}, [0])
-    assert story.upset == Upset(game=3, winner=2, loser=0)
+    story = story_of(games, {0: 3, 1: 1, 2: 2}, [1])
+    assert story.upset == Upset(game=1, winner=0, loser=1)
+    assert story_of(games[1:4], {0: 3, 1: 1, 2: 2}, [1]).upset is None
     assert story_of(games[:1], {0: 2, 1: 1}, [1]).upset is None
 
 

@@ -60,15 +60,16 @@ async def _known_tournament(website: Website, request: Request) -> Document:
     """Return the values that all tabs need. Raises Failure."""
     upstream = website.upstream
     name = tournament_name(request.path_params["tournament"])
+    tab = request.query_params.get("tab", _OVERVIEW)
+    get_tournament = tournaments_pb2.GetTournamentRequest(name=name, show_story=tab == _OVERVIEW)
     get_crosstable = tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE)
     list_faults = games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_MOST_FAULTS)
     response, crosstable, faults = await asyncio.gather(
-        upstream.ask(upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
+        upstream.ask(upstream.tournaments.GetTournament, get_tournament),
         upstream.ask(upstream.tournaments.GetCrosstable, get_crosstable),
         upstream.ask(upstream.games.ListGames, list_faults),
     )
     tournament = response["tournament"]
-    tab = request.query_params.get("tab", _OVERVIEW)
     before = _rows_before(request)
     return {
         "tab": tab,
@@ -82,6 +83,7 @@ async def _known_tournament(website: Website, request: Request) -> Document:
         "pairings": _rounds(crosstable["encounters"]),
         "faults": faults["games"],
         "last": await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else [],
+        "story": await website.stories.of(upstream, tournament, crosstable["matches"]),
         "more_faults": bool(faults["next_page_token"]),
     }
 

@@ -1,18 +1,68 @@
 """Lists of tournaments, and the seasons of a tournament that repeats."""
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.web import api_routes, words
+from noughts_server.web.documents import Document
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.upstream import Failure
 
+_NEVER = "9999"
+"""Sorts after all times in the next thousands of years."""
+
+_FILTERS = ("challenges", "owner", "search", "state", "month")
+_MOST_LISTED = 50
+_NEWEST_FINISHED = 20
+
 
 async def tournaments_page(website: Website, request: Request) -> Response:
-    page = await list_page(website, request, api_routes.TOURNAMENTS, "challenges", "owner", "search", "state")
-    challenges = request.query_params.get("challenges") == "true"
-    return await website.views.page(request, "tournaments/tournaments.html.jinja", **page, challenges=challenges)
+    """Return the live, upcoming and newest finished tournaments; with a filter, a list of those that match."""
+    if any(request.query_params.get(name) for name in (*_FILTERS, "page_token")):
+        page = await list_page(website, request, api_routes.TOURNAMENTS, *_FILTERS)
+        challenges = request.query_params.get("challenges") == "true"
+        return await website.views.page(
+            request, "tournaments/tournaments.html.jinja", **page, challenges=challenges, calendar=None
+        )
+    return await website.views.page(
+        request,
+        "tournaments/tournaments.html.jinja",
+        tournaments=[],
+        challenges=False,
+        calendar=await _calendar(website),
+    )
+
+
+async def _calendar(website: Website) -> Document:
+    """Return the tournaments that are live, those that will start, the first first, the newest finished, and months."""
+    running, paused, upcoming, finished = await asyncio.gather(
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_PAUSED, _MOST_LISTED),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_OPEN, _MOST_LISTED),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_FINISHED, show_months=True),
+    )
+    return {
+        "live": [*running["tournaments"], *paused["tournaments"]],
+        "upcoming": sorted(upcoming["tournaments"], key=lambda each: each["start_at"] or _NEVER),
+        "finished": finished["tournaments"],
+        "months": finished["months"],
+        "more": {
+            "running": bool(running["next_page_token"]),
+            "open": bool(upcoming["next_page_token"]),
+            "finished": bool(finished["next_page_token"]),
+        },
+    }
+
+
+async def _in_state(
+    website: Website, state: "tournaments_pb2.TournamentState.ValueType", size: int, *, show_months: bool = False
+) -> Document:
+    request = tournaments_pb2.ListTournamentsRequest(state=state, page_size=size, show_months=show_months)
+    return await website.upstream.ask(website.upstream.tournaments.ListTournaments, request)
 
 
 async def seasons_page(website: Website, request: Request) -> Response:

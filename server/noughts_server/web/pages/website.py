@@ -14,6 +14,7 @@ from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.play_tables import PlayTables
 from noughts_server.web.signin import Visitor, visitor_of
+from noughts_server.web.stories import Stories
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 from noughts_server.web.visitors import Recent
@@ -38,6 +39,8 @@ class Website:
     """Whether browsers use HTTPS, and send the cookie only over HTTPS."""
     failed_sign_ins: Recent = field(default_factory=Recent)
     """Failed attempts to sign in, by address."""
+    stories: Stories = field(default_factory=Stories)
+    """The stories of finished tournaments."""
 
     async def person(self, request: Request) -> "Person | None":
         """Return the signed-in user. Raises Failure, with status 401 if the server rejects the token."""

@@ -93,3 +93,12 @@ export function reachNames(root) {
 }
 
 reachNames(document);
+
+// Followed bots and tournaments.
+let follows = null;
+try {
+  follows = localStorage.getItem("followed");
+} catch {
+  // The browser stores nothing for this site.
+}
+if (follows || document.querySelector("[data-follow]")) import("./following.js");

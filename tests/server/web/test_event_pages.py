@@ -1,0 +1,265 @@
+"""Tournaments as events: before the start, after the end, in lists, and followed by notifications."""
+
+import gzip
+import json
+import re
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from noughts_server.web.stories import place, sentences
+from noughts_server.web.words import and_words, month, until
+from tests.server.web.test_every_page import accessibility_errors
+from tests.server.web.test_live_games_of_a_tournament import Waiting
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
+from tests.support.browser import page_in
+from tests.support.processes import eventually
+from tests.support.site import Site
+
+PHONE, DESKTOP = (390, 844), (1280, 900)
+
+
+class Organiser:
+    """An owner who uses the forms of the website."""
+
+    def __init__(self, server: ServerUnderTest, site: Site, owner: str) -> None:
+        self.address, self.token = server.address, server.token(owner)
+        self._site = site
+        self._cookie = f"noughts_token={self.token}"
+
+    def send(self, path: str, **fields: str) -> str:
+        """Send a form, and return where its answer leads."""
+        answer = self._site.post(path, {"csrf": Visitor(self.token).csrf, **fields}, cookie=self._cookie)
+        assert answer.status == 303, answer.text
+        return answer.headers["location"]
+
+    def finish(self, slug: str, bots: dict[str, str], **fields: str) -> str:
+        """Play a tournament of these bots to its end, and return its path."""
+        with in_other_thread(bots_online(self.address, self.token, **bots)):
+            path = self.send("/organise", id=slug, **fields)
+            for bot in bots:
+                self.send(f"{path}/join", bot=f"bots/{bot}")
+            self.send(f"{path}/start")
+            eventually(lambda: self._site.get(f"/api/v1{path}").document["state"] == "finished")
+        return path
+
+
+@pytest.fixture(scope="module")
+def lea(server: ServerUnderTest, site: Site) -> Organiser:
+    return Organiser(server, site, "lea")
+
+
+@pytest.fixture(scope="module")
+def swiss(lea: Organiser) -> str:
+    """The path of a finished Swiss, which the strongest bot won."""
+    bots = {
+        "told-strong": "minimax",
+        "told-b": "first-free",
+        "told-c": "random",
+        "told-d": "random",
+        "told-e": "random",
+    }
+    return lea.finish("told", bots, title="Told", schedule="swiss", rounds="3", rated="on")
+
+
+def words_of(story: str) -> list[str]:
+    return re.findall(r"<b>([^<]+)</b>", story.partition('id="story"')[2].partition("</section>")[0])
+
+
+@pytest.mark.processes
+def test_finished_tournament_tells_its_story_with_boards(site: Site, browser: Browser, swiss: str) -> None:
+    tournament = site.get(f"/api/v1{swiss}?show_story=true").document
+    text = site.get(swiss).text
+    titles = words_of(text)
+    assert len(titles) == 5
+    assert titles[1] == "Lead changes"
+    assert titles[3:] == ["Longest game", "Shortest win"]
+    for field in ("longest_game", "shortest_game"):
+        assert f'<a href="{swiss}/games/{tournament["story"][field]}"><svg class="thumb' in text
+    assert tournament["winners"][0] in text.partition('class="champion"')[2].partition("</section>")[0]
+    assert site.get(swiss).headers["etag"] == site.get(swiss).headers["etag"]
+    # Other tabs do not compute it.
+    assert 'id="story"' not in site.get(f"{swiss}?tab=standings").text
+    with page_in(browser, site.address) as page:
+        for width, height in (PHONE, DESKTOP):
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(swiss)
+            expect(page.locator(".steps li")).to_have_count(3)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert accessibility_errors(page) == []
+            page.emulate_media(color_scheme="dark")
+            assert accessibility_errors(page) == []
+            page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.processes
+def test_knockout_tells_of_its_final(lea: Organiser, site: Site) -> None:
+    bots = {"last-a": "minimax", "last-b": "first-free", "last-c": "random", "last-d": "random"}
+    path = lea.finish("last", bots, schedule="knockout")
+    text = site.get(path).text
+    assert words_of(text)[1:3] == ["Decided in the final", "Close matches"]
+    final = site.get(f"/api/v1{path}/crosstable").document["matches"][-1]
+    loser = final["second"] if final["winner"] == final["first"] else final["first"]
+    assert f"{final['winner']} beat {loser} by " in text
+
+
+@pytest.mark.processes
+def test_open_tournament_counts_down_to_its_start(lea: Organiser, site: Site, browser: Browser) -> None:
+    start = datetime.now(UTC) + timedelta(days=3, hours=5, minutes=30)
+    path = lea.send(
+        "/organise", id="soon-open", schedule="swiss", start_at=f"{start:%Y-%m-%dT%H:%M}", entries_max="32", bank=""
+    )
+    text = site.get(path).text.partition('id="before"')[2].partition("</section>")[0]
+    assert "3 d 5 h</b>" in text
+    assert "0 of 32</b>" in text
+    assert "at least 2 are needed" in text
+    assert "<b>1</b>" in text.partition("Rounds")[2]
+    assert "open until the start" in text
+    row = site.get("/tournaments").text.partition('id="upcoming"')[2].partition("soon-open")[2]
+    assert "0 of 32" in row
+    assert "3 d 5 h</b>" in row
+    with page_in(browser, site.address) as page:
+        page.clock.install(time=start - timedelta(minutes=2, seconds=5))
+        page.goto(path)
+        countdown = page.locator("[data-until]")
+        before = countdown.text_content()
+        page.clock.run_for(2000)
+        expect(countdown).to_have_text(re.compile(r"^1 min \d\d s$"))
+        assert countdown.text_content() != before
+        page.clock.run_for(130_000)
+        expect(countdown).to_have_text("a moment")
+    lea.send(f"{path}/cancel")
+
+
+@pytest.mark.processes
+def test_list_of_tournaments_has_winners_and_an_archive(site: Site, browser: Browser, swiss: str) -> None:
+    tournament = site.get(f"/api/v1{swiss}").document
+    page_text = site.get("/tournaments").text
+    finished = page_text.partition('id="finished"')[2].partition("</section>")[0]
+    row = finished.partition(f'href="{swiss}"')[2].partition("</tr>")[0]
+    assert f"<b>{and_words(tournament['winners'])}</b>" in row
+    assert '<td class="number" data-word="bots">5</td>' in row
+    ended = tournament["end_time"][:7]
+    address = f"/tournaments?state=finished&amp;month={ended}"
+    assert f'<a href="{address}">{month(ended)}</a>' in page_text
+    archive = site.get(address.replace("&amp;", "&")).text
+    assert f'href="{swiss}"' in archive
+    assert f"Tournaments that ended in {month(ended)}." in archive
+    assert f'href="{swiss}"' not in site.get("/tournaments?month=2001-01").text
+    assert site.get("/tournaments?month=2001").status == 400
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/tournaments")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert accessibility_errors(page) == []
+
+
+# A browser without a window says that notifications are denied, also if the context has granted them.
+RECORD = """
+window.shown = [];
+const Real = window.Notification;
+window.Notification = class extends Real {
+  static permission = "granted";
+  constructor(title, options) { super(title, options); window.shown.push([title, options.body]); }
+};
+"""
+
+
+@pytest.mark.processes
+def test_followed_tournament_notifies_at_start_and_end(lea: Organiser, site: Site, browser: Browser) -> None:
+    path = lea.send("/organise", id="followed", title="Followed cup", schedule="round_robin", bank="")
+    allowed = threading.Event()
+    bots = {"follow-a": Waiting(allowed), "follow-b": Waiting(allowed)}
+    with in_other_thread(bots_online(lea.address, lea.token, **bots)):
+        for bot in bots:
+            lea.send(f"{path}/join", bot=f"bots/{bot}")
+        with page_in(browser, site.address, permissions=["notifications"]) as page:
+            page.add_init_script(RECORD)
+            page.goto(path)
+            button = page.get_by_role("button", name="Follow")
+            button.click()
+            expect(button).to_have_attribute("aria-pressed", "true")
+            # Another page of the site listens, too.
+            page.goto("/bots")
+            lea.send(f"{path}/start")
+            eventually(lambda: ["Followed cup has begun", ""] in page.evaluate("shown"))
+            allowed.set()
+            eventually(lambda: "Followed cup has ended" in [title for title, _ in page.evaluate("shown")])
+            winners = site.get(f"/api/v1{path}").document["winners"]
+            assert page.evaluate("shown")[1:] == [["Followed cup has ended", f"Winner: {', '.join(winners)}"]]
+            # What was shown is not shown again.
+            page.reload()
+            page.goto(path.replace("followed", "told"))
+            assert page.evaluate("shown") == []
+            assert json.loads(page.evaluate("localStorage['followed-states']"))["tournaments/followed"] == "finished"
+
+
+@pytest.mark.processes
+def test_blocked_notifications_are_explained(lea: Organiser, site: Site, browser: Browser) -> None:
+    path = lea.send("/organise", id="blocked", schedule="round_robin", bank="")
+    with page_in(browser, site.address) as page:
+        page.add_init_script("Notification.requestPermission = async () => 'denied';")
+        page.goto(path)
+        page.get_by_role("button", name="Follow").click()
+        expect(page.locator(".follow [role=status]")).to_have_text("Your browser blocks notifications of this site.")
+        assert page.evaluate("localStorage.getItem('followed')") is None
+
+
+@pytest.mark.processes
+def test_event_pages_are_small_with_all_that_they_load(site: Site, swiss: str) -> None:
+    for path in (swiss, "/tournaments"):
+        answer = site.get(path)
+        files = re.findall(r'(?:src|href)="(/static/[^"]+)"', answer.text)
+        size = len(gzip.compress(answer.body)) + sum(len(gzip.compress(site.get(file).body)) for file in set(files))
+        assert size < 60_000, path
+
+
+def test_times_months_and_places_are_put_into_words() -> None:
+    now = datetime.now(UTC)
+    assert [until((now + timedelta(seconds=seconds)).isoformat()) for seconds in (-5, 59, 3 * 3600 + 30, 200_000)] == [
+        "",
+        "1 min",
+        "3 h 1 min",
+        "2 d 7 h",
+    ]
+    assert month("2026-03") == "March 2026"
+    assert [place(number) for number in (1, 2, 3, 4, 11, 22, 113)] == [
+        "1st",
+        "2nd",
+        "3rd",
+        "4th",
+        "11th",
+        "22nd",
+        "113th",
+    ]
+    assert and_words(["a"]) == "a"
+    assert and_words(["a", "b", "c"]) == "a, b and c"
+    assert and_words(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"
+
+
+def test_story_names_ties_and_the_last_lead() -> None:
+    story = {
+        "upset_game": 0,
+        "lead_changes": 2,
+        "lead_game": 7,
+        "lead_round": 3,
+        "decided_game": 0,
+        "longest_game": 0,
+        "shortest_game": 0,
+    }
+    rows = [{"label": "a", "rank": 1, "tie_break": None}, {"label": "b", "rank": 2, "tie_break": "wins"}]
+    tournament = {"story": story, "schedule": "swiss", "sprt": "", "standings": rows, "games_done": 9}
+    game = {"name": "tournaments/x/games/7"}
+    assert [sentence.text for sentence in sentences(tournament, [], {7: game})] == [
+        "The lead changed twice. a was ahead for good from round 3 on.",
+        "a and b have the same points; a is first by wins.",
+    ]
+    shared = [{**row, "rank": 1} for row in rows]
+    assert [each.text for each in sentences({**tournament, "standings": shared}, [], {})] == [
+        "The lead changed twice.",
+        "a and b share the first place.",
+    ]
