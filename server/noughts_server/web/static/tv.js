@@ -128,7 +128,6 @@ function tick() {
   const count = tiles.filter((tile) => tile.game).length;
   by("tiles").dataset.count = count;
   by("nothing").hidden = count > 0;
-  showCountdowns();
 }
 
 // Shows the next replay that no other board shows.
@@ -166,17 +165,6 @@ function showTournaments() {
 function points(value) {
   const whole = Math.floor(value);
   return whole === value ? whole.toLocaleString() : `${whole ? whole.toLocaleString() : ""}½`;
-}
-
-function showCountdowns() {
-  for (const place of document.querySelectorAll("[data-start]")) {
-    const left = Math.max(0, Math.round((new Date(place.dataset.start) - Date.now()) / 1000));
-    const parts = [Math.floor(left / 86_400), Math.floor(left / 3600) % 24, Math.floor(left / 60) % 60, left % 60];
-    const units = ["d", "h", "min", "s"];
-    const first = parts.findIndex((part) => part > 0);
-    const words = parts.map((part, at) => `${part} ${units[at]}`).slice(first, first + 2);
-    set(place, first < 0 ? "now" : `in ${words.join(" ")}`);
-  }
 }
 
 // Standings of a screen that nothing has changed, the next start, and the games to replay.
