@@ -13,10 +13,11 @@ from prometheus_client import Metric
 from structlog.testing import capture_logs
 
 from noughts_server.core.limits import Limits
-from noughts_server.monitoring.prometheus import CallMetrics, ClusterMetrics, PlayMetrics
+from noughts_server.monitoring.prometheus import CallMetrics, ClusterMetrics, PlayMetrics, WebsiteMetrics
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.sqlite import url_of
+from noughts_server.web.traffic import Traffic
 from tools.generated_pages.markdown import code, prose, table
 
 
@@ -43,7 +44,7 @@ def texts_of_fields(kind: type) -> dict[str, str]:
 
 
 def metrics(argument: str) -> str:
-    """Return all metrics of servers and referees. Metrics of the process itself are not among them."""
+    """Return all metrics of servers, referees and websites. Metrics of the process itself are not among them."""
     return table(("metric", "kind", "what"), map(_row, asyncio.run(families())))
 
 
@@ -62,6 +63,7 @@ async def families() -> list[Metric]:
                 ),
                 CallMetrics(counters=of.counters, feed_counts=of.feed.counts),
                 ClusterMetrics(store=of.store, referees={}),
+                WebsiteMetrics(Traffic()),
             )
             return [family for part in parts for family in part.collect()]
 

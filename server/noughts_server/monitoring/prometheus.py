@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from http.client import HTTPException, parse_headers
 from io import BytesIO
 from itertools import accumulate
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -130,12 +131,7 @@ class PlayMetrics(NoughtsMetrics):
         """
         counters, referee, wires = self.counters, self.referee, self.sessions.counts
         trouble = self.store.trouble
-        yield _gauges(
-            "noughts_build_info",
-            "Always 1; the label is the version of the server.",
-            "version",
-            {software_version(): 1},
-        )
+        yield _gauges("noughts_build_info", "Always 1; the label is the version.", "version", {software_version(): 1})
         yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
         yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
         yield _counters(
@@ -248,6 +244,34 @@ class ClusterMetrics(NoughtsMetrics):
             "Concurrent games of a node.",
             "node",
             {name: presence.games_in_flight for name, presence in self.referees.items()},
+        )
+
+
+class SiteCounts(Protocol):
+    """Counts of a website."""
+
+    responses: Counter[int]
+    """Responses by HTTP status."""
+    running: int
+    """Requests whose response has not ended."""
+
+
+@dataclass(eq=False)
+class WebsiteMetrics(NoughtsMetrics):
+    """What a website measures that is a process of its own."""
+
+    counts: SiteCounts
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics in the order of the documentation, as `PlayMetrics` does."""
+        yield _counters(
+            "noughts_web_responses",
+            "Responses of the website, by HTTP status.",
+            "status",
+            {str(status): number for status, number in self.counts.responses.items()},
+        )
+        yield GaugeMetricFamily(
+            "noughts_web_requests", "Requests of visitors that are open, live streams included.", self.counts.running
         )
 
 

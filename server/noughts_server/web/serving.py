@@ -17,6 +17,7 @@ from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.http_play.session import PlaySettings
 from noughts_server.web.http_play.sessions import HttpPlay
 from noughts_server.web.play_tables import PlayTables, TableSettings
+from noughts_server.web.traffic import Traffic
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.visitors import Connections, SiteLimits, Visitors
 
@@ -39,6 +40,7 @@ async def running_site(
     limits: SiteLimits | None = None,
     proxies: Collection[str] = (),
     public_url: str = "",
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[Hub]:
     """Serve the website of the server at this address inside the block. It closes the socket at the end.
 
@@ -47,7 +49,7 @@ async def running_site(
     website has a `token`; `tables` limits the games. `play` limits the bots that play over HTTP. `analyst` judges
     positions of games. `proxies` are the addresses of trusted reverse proxies, whose header `x-real-ip` names the
     visitor. `public_url` is the address that visitors use (default: that of each request); an address with HTTPS
-    implies `https`.
+    implies `https`. `traffic` counts the responses.
     """
     https = https or public_url.startswith("https:")
     site_limits = limits or SiteLimits()
@@ -68,7 +70,7 @@ async def running_site(
             signing_in=signing_in,
             public_url=public_url,
         )
-        async with serving_http(app, listener, site_limits, proxies):
+        async with serving_http(app, listener, site_limits, proxies, traffic):
             try:
                 yield hub
             finally:
@@ -81,12 +83,17 @@ async def running_site(
 
 @asynccontextmanager
 async def serving_http(
-    app: ASGIApp, listener: socket.socket, limits: SiteLimits, proxies: Collection[str] = ()
+    app: ASGIApp,
+    listener: socket.socket,
+    limits: SiteLimits,
+    proxies: Collection[str] = (),
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[None]:
     """Serve an application with limits for its visitors inside the block. It closes the socket at the end."""
+    limited: ASGIApp = Visitors(app, proxies, limits)
     http = _Http(
         uvicorn.Config(
-            Visitors(app, proxies, limits),
+            limited if traffic is None else traffic.counting(limited),
             http=Connections(limits, proxies),  # type: ignore[arg-type]  # uvicorn accepts any factory
             ws="none",
             lifespan="off",

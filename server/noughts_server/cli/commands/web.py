@@ -1,5 +1,6 @@
 """`noughts web`: the website of a server, as a process of its own."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,13 @@ from noughts_bots.connection.process import tune_collector
 from noughts_server.cli.command import command
 from noughts_server.cli.config_file import Configuration
 from noughts_server.cli.connection import read_token
-from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
+from noughts_server.cli.options.listening import (
+    MetricsOption,
+    ProxyOption,
+    open_listener,
+    read_proxies,
+    require_private_metrics,
+)
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
 from noughts_server.cli.options.website import (
@@ -54,6 +61,7 @@ def web(
     public_url: PublicUrlOption = None,
     analyst: AnalystOption = None,
     analyst_time: AnalystTimeOption = ANALYST_TIME,
+    metrics: MetricsOption = None,
     *,
     server: AddressOptions,
     configuration: Configuration,
@@ -70,24 +78,36 @@ def web(
     proxies = read_proxies(proxy)
     parsed_public_url = read_public_url(public_url)
     analyst_settings = read_analyst(analyst, analyst_time)
+    require_private_metrics(metrics, protected=False)
     listener = open_listener(listen, "--listen")
+    from noughts_server.monitoring.prometheus import WebsiteMetrics, serving_metrics
     from noughts_server.web.serving import running_site
+    from noughts_server.web.traffic import Traffic
 
     tune_collector()
 
     async def serve() -> None:
-        async with running_site(
-            address,
-            dialling,
-            listener,
-            https=https,
-            insecure=plain_sign_in,
-            token=token,
-            analyst=analyst_settings,
-            proxies=proxies,
-            public_url=parsed_public_url,
-        ):
+        async with AsyncExitStack() as stack:
+            traffic = Traffic()
+            metrics_address = None
+            if metrics is not None:
+                serving = serving_metrics([WebsiteMetrics(traffic)], metrics, lambda: None)
+                metrics_address = await stack.enter_async_context(serving)
+            site = running_site(
+                address,
+                dialling,
+                listener,
+                https=https,
+                insecure=plain_sign_in,
+                token=token,
+                analyst=analyst_settings,
+                proxies=proxies,
+                public_url=parsed_public_url,
+                traffic=traffic,
+            )
+            await stack.enter_async_context(site)
             place = address_of(listener)
-            await announced(output, {"web": place}, f"The website of the server at {address} is at {place}")
+            document = {"web": place, "metrics": metrics_address}
+            await announced(output, document, f"The website of the server at {address} is at {place}")
 
     run_loop(serve())

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -106,7 +106,7 @@ class Stop:
         return not self._at_once.is_set()
 
 
-async def announced(output: OutputOptions, document: dict[str, str], title: str) -> None:
+async def announced(output: OutputOptions, document: Mapping[str, str | None], title: str) -> None:
     """Announce a program that runs until a signal, and wait for the signal."""
     stop = Stop()
     with stop.on_signals():

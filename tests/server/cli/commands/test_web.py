@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import psutil
@@ -23,6 +23,7 @@ from noughts_server.cli.options.listening import open_listener
 from noughts_server.web import supervisor
 from tests.server.cli.conftest import Refusal
 from tests.support.arena import open_arena
+from tests.support.metrics import health, scrape
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 from tests.support.random_games import store_random_games
@@ -53,11 +54,25 @@ def site_process(process: "subprocess.Popen[str]") -> psutil.Process | None:
 def test_web_prints_its_address_and_stops_without_errors(start: Any, server: str) -> None:
     with start(f"web --server {server} --listen 127.0.0.1:0 --format json") as process:
         ready = json.loads(process.stdout.readline())
-        assert set(ready) == {"web"}
+        assert set(ready) == {"web", "metrics"}
+        assert ready["metrics"] is None
         assert status(ready["web"]) == 200
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output, errors) == (0, "", "")
+
+
+def test_web_counts_its_responses_for_prometheus(start: Any, server: str) -> None:
+    with start(f"web --server {server} --listen 127.0.0.1:0 --metrics 127.0.0.1:0 --format json") as process:
+        ready = json.loads(process.stdout.readline())
+        assert status(ready["web"]) == 200
+        assert asyncio.run(health(ready["metrics"])) == (200, "ok\n")
+        with pytest.raises(HTTPError):
+            urlopen(f"{ready['web']}/nowhere", timeout=PATIENCE)
+        samples = asyncio.run(scrape(ready["metrics"]))
+    assert samples["noughts_web_responses_total", ("200",)] == 1
+    assert samples["noughts_web_responses_total", ("404",)] == 1
+    assert samples["noughts_web_requests", ()] == 0
 
 
 def test_web_names_an_address_at_which_it_cannot_listen(noughts: Any, refusal: Refusal, server: str) -> None:
@@ -66,6 +81,7 @@ def test_web_names_an_address_at_which_it_cannot_listen(noughts: Any, refusal: R
         result = noughts(f"web --server {server} --listen {address}", code=1)
     assert f"--listen '{address}': cannot listen there: Address already in use" in result.stderr
     refusal(f"web --server {server} --listen 7480", code=2)
+    refusal(f"web --server {server} --metrics 0.0.0.0:7451", code=2)
 
 
 def test_a_killed_site_is_restarted_and_refuses_no_call(start: Any, database: str) -> None:
