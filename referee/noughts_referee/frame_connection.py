@@ -60,16 +60,16 @@ _SECOND_FRAME_SHARE = 2
 _FIRST_FRAME_QUESTIONS = 128
 _FIRST_FRAME_SHARE = 8
 """A first frame holds at least an eighth of the player's games, or _FIRST_FRAME_QUESTIONS, unless it has waited."""
-# The most moves in the starts of one frame: each takes two bytes, and a frame can have eight million bytes.
 _MOST_MOVES = 1_000_000
+"""The most moves in the starts of one frame: each takes two bytes, and a frame can have eight million bytes."""
 _FEW_STARTS = 1_024
 """If an outbox has more starts, it is split into several frames by the moves of the games."""
-# Free answer rows per stream, because a bot can answer again after a wrong answer.
 _SPARE_ANSWERS = 1_000
-# A frame without a question is not urgent, so it waits this long for a question.
+"""Answers that a stream can have in addition to its questions, because a bot can answer again after a wrong answer."""
 _LINGER_SECONDS = 0.02
-# A frame with few questions waits this long for more, because in nearly all games the opponents are to move.
+"""A frame without a question is not urgent, so it waits this long for a question."""
 _GATHER_SECONDS = 0.005
+"""A frame with few questions waits this long for more, because in nearly all games the opponents are to move."""
 
 
 class Frames(Protocol):
@@ -101,8 +101,11 @@ class WireCounts:
     """Totals of all connections since the start."""
 
     frames_down: int = 0
+    """Frames sent to players."""
     frames_up: int = 0
+    """Frames received from players."""
     complaints: int = 0
+    """Complaints about answers."""
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +145,8 @@ class _Stream:
 
 
 class FrameConnection:
+    """The connection of a player to a referee. It sends the player's outbox, and measures the times of the answers."""
+
     def __init__(
         self, player: ConnectedPlayer, referee: PlayerReferee, settings: WireSettings, counts: WireCounts
     ) -> None:
@@ -159,8 +164,11 @@ class FrameConnection:
         self._now = settings.now
         self._questions = PendingTurns(player, partial(referee.end_overdue, player), settings.now, referee.stalls)
         self._lingering: asyncio.TimerHandle | None = None
+        """The timer of a frame that waits for more questions."""
         self._lingered = False
-        self._grace: asyncio.TimerHandle | None = None
+        """Whether that frame has waited long enough."""
+        self._reconnect_timer: asyncio.TimerHandle | None = None
+        """The timer after which a disconnected bot loses its games."""
         self._shut = False
 
     @property
@@ -194,10 +202,10 @@ class FrameConnection:
         self._shut = True
         self.close(closed)
         self._questions.stop()
-        for timer in (self._grace, self._lingering):
+        for timer in (self._reconnect_timer, self._lingering):
             if timer is not None:
                 timer.cancel()
-        self._grace = self._lingering = None
+        self._reconnect_timer = self._lingering = None
 
     def hand_over(self, closed: StreamClosed) -> dict[int, int]:
         """End the stream and the reconnect timeout, because the bot's games continue on another referee.
@@ -206,7 +214,7 @@ class FrameConnection:
         """
         self.close(closed)
         self.capacity_timed = self.capacity_untimed = 0
-        self._end_grace()
+        self._stop_reconnect_timer()
         return self._questions.release()
 
     def resume_clock(self, game: Game, took_us: int) -> None:
@@ -216,7 +224,7 @@ class FrameConnection:
     def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
         """End the running games of a bot that does not reconnect as lost; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
-        self._end_grace()
+        self._stop_reconnect_timer()
         self._referee.forfeit(self.player, termination, fault)
 
     async def serve(
@@ -271,7 +279,7 @@ class FrameConnection:
         self.player.network_us = 0
         self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
         self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
-        self._end_grace()
+        self._stop_reconnect_timer()
         self._questions.carry_over(lambda: self._referee.connect(self.player, self))
         self.on_presence()
 
@@ -286,13 +294,13 @@ class FrameConnection:
             self._lingering = None
         if not self._shut:
             self._questions.hold()
-            self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+            self._reconnect_timer = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
-    def _end_grace(self) -> None:
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
+    def _stop_reconnect_timer(self) -> None:
+        if self._reconnect_timer is not None:
+            self._reconnect_timer.cancel()
+            self._reconnect_timer = None
 
     # From the bot: answers.
 

@@ -59,13 +59,17 @@ class Dialogue:
         self._numbers: dict[int, tuple[str, list[int], list[int]]] = {}
         """By handle of a running game: its tournament, and the handles and numbers of all games of the same frame."""
         self._failures = Failures()
-        self._hears_start = type(bot).start is not Bot.start
-        self._hears_end = type(bot).end is not Bot.end
-        self._wants_info = self._hears_start or self._hears_end
+        self._has_start_hook = type(bot).start is not Bot.start
+        self._has_end_hook = type(bot).end is not Bot.end
+        self._wants_info = self._has_start_hook or self._has_end_hook
         self._done_through = 0
+        """The number of the last frame to acknowledge."""
         self._answers: list[_Answer] = []
+        """Single answers that are not sent yet."""
         self._batches: deque[Answers] = deque()
+        """Answers of whole calls of the bot that are not sent yet."""
         self._choices: list[pb.Choice] = []
+        """Choices for openings that are not sent yet."""
         self._scores: dict[tuple[int, int], float] = {}
         """Scores of answers, by game and ply."""
         self._comments: dict[tuple[int, int], str] = {}
@@ -73,6 +77,7 @@ class Dialogue:
         self._resigns = False
         """Whether the answers can contain a resignation. If not, they are not searched for one."""
         self._heartbeat = 0
+        """The ID of a heartbeat to echo; 0 without one."""
 
     @property
     def has_answers(self) -> bool:
@@ -91,7 +96,7 @@ class Dialogue:
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
             opens=True,
-            prepares=self._hears_start,
+            prepares=self._has_start_hook,
             stored_ends=bot.stored_ends,
         )
         return pb.PlayRequest(hello=hello)
@@ -103,7 +108,7 @@ class Dialogue:
 
     def take(self, frame: pb.PlayResponse) -> Questions:
         """Begin the frame's games and return its questions with updated positions."""
-        if self._hears_end:
+        if self._has_end_hook:
             # A bot that plays one game at a time must learn of its end before the next one begins.
             self.end_games(frame)
         for opening in frame.openings:
@@ -169,7 +174,7 @@ class Dialogue:
                 opponent_time=opponent_times[opponent],
                 moves_before=count,
             )
-            if self._hears_start:
+            if self._has_start_hook:
                 with _logged("start"):
                     self._bot.start(info)
 
@@ -182,7 +187,7 @@ class Dialogue:
         if ends.fault:
             self._log_faults(ends)
         games = ends.game[:]
-        if self._hears_end:
+        if self._has_end_hook:
             self._report_ends(ends)
         self._boards.forget(games)
         if self._infos:
@@ -359,8 +364,10 @@ def _as_utf8(text: str) -> str:
 
 
 def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
-    """Return the texts, each cut to `longest` characters. The first that does not fit into the frame and all later ones
-    are empty."""
+    """Return the texts, each cut to `longest` characters.
+
+    The first text that does not fit into the frame is empty, and so are all later ones.
+    """
     bytes_left = _bytes_left(moves)
     cut_texts = []
     for text in texts:

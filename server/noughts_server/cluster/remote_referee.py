@@ -39,7 +39,7 @@ logger = structlog.get_logger("noughts.cluster")
 _MOST_WAITING_BYTES = 64 << 20
 """If more bytes wait, further asks are dropped, and the referees repeat them."""
 _MESSAGE_BYTES = 1_000
-"""Bytes of a message without its columns, roughly."""
+"""The approximate bytes of a message without its columns."""
 
 
 class _Answer(NamedTuple):
@@ -105,7 +105,7 @@ class _Overdue(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class RemoteGame(Game):
-    """A game of a remote referee, with the facts that a player needs, which is a bot of this server."""
+    """A game of a remote referee, with the facts that a bot of this server needs."""
 
     referee: str
     """The name of its referee."""
@@ -150,7 +150,7 @@ class RemoteReferee:
         self._waiting: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
         """Asks that wait until their tournaments have been read from the store."""
         self._waiting_bytes = 0
-        """The size of the waiting asks, about."""
+        """The approximate size of the waiting asks."""
         self._overflowed = False
         """Whether asks were dropped because too many waited."""
         self._dropped = DroppedMessages()
@@ -171,7 +171,7 @@ class RemoteReferee:
         """Receive messages until cancelled. `connection` returns the connection of a bot version of this server."""
         self._connection = connection
         with (
-            listening(self._bus, f"{TO_SERVER}:{self._name}", self._hear),
+            listening(self._bus, f"{TO_SERVER}:{self._name}", self._receive),
             listening(self._bus, REFEREES, self._on_presence),
         ):
             async with asyncio.TaskGroup() as tasks:
@@ -209,7 +209,8 @@ class RemoteReferee:
                 self._end_game(self.player(version), game)
         self._wake()
 
-    def _hear(self, asks: pb.ClusterAsks) -> None:
+    def _receive(self, asks: pb.ClusterAsks) -> None:
+        """Forward the asks of a referee to the bots, or let them wait until their tournaments have been read."""
         self._count_as_live(asks.referee)
         must_wait = self._reading or not self._waiting.empty() or bool(self._unread_tournaments(asks))
         if not must_wait:

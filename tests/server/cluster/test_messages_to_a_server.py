@@ -61,7 +61,7 @@ async def side(tmp_path: Path) -> AsyncIterator[ServerSide]:
         async with running(side.remote.run(side.sessions.wire)):
             asks = pb.ClusterAsks(referee="far")
             asks.bots.add(version=1).starts.add(tournament=1, first=[0], second=[1])
-            side.remote._hear(asks)  # makes the server read the tournament
+            side.remote._receive(asks)  # makes the server read the tournament
             await wait_until(lambda: side.remote._conditions)
             yield side
 

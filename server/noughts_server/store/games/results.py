@@ -63,6 +63,8 @@ It writes other pairs more than once, without effect.
 
 
 class TournamentProgress(NamedTuple):
+    """The progress of a tournament after a commit."""
+
     tournament: int
     """The store's key."""
     name: str
@@ -79,6 +81,8 @@ class TournamentProgress(NamedTuple):
 
 @dataclass(slots=True)
 class CommitReport:
+    """The games that a commit stored, the numbers of dropped ones, and the progress of their tournaments."""
+
     games: list[FinishedGame] = field(default_factory=list)
     """The games that were stored, grouped by tournament."""
     stale: int = 0
