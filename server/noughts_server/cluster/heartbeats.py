@@ -16,7 +16,7 @@ from noughts_server.core.errors import DatabaseTrouble, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import SILENCE_MS
-from noughts_server.store.nodes import Beat, Node, NodeKind, beat, leave
+from noughts_server.store.nodes import Beat, Node, NodeKind, beat, leave, renew
 
 logger = structlog.get_logger("noughts.cluster")
 
@@ -83,12 +83,19 @@ class Membership:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             if self._bus.connected:
-                youngest = self._steps_back
-                self._steps_back = False
                 began = time.perf_counter()
-                answer = await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest))
+                answer = await self._send_heartbeat()
                 self.on_beat(answer, time.perf_counter() - began)
                 self._learn(answer)
+
+    async def _send_heartbeat(self) -> Beat:
+        youngest = self._steps_back
+        self._steps_back = False
+        if not youngest:
+            answer = await self._store.write_beside(partial(renew, node=self.node))
+            if answer is not None:
+                return answer
+        return await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest))
 
     def _learn(self, beat: Beat) -> None:
         if beat.was_dead:

@@ -2,8 +2,12 @@
 
 A node counts as dead after its silence limit, which follows the intervals between its own heartbeats. These intervals
 include all delays of the node's machine, event loop and database.
+
+The usual heartbeat, `renew`, changes only the node's own row and does not wait for other writers. The lock of this row
+orders it with the claims of other nodes: see `lock_dead`.
 """
 
+from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -100,6 +104,38 @@ def beat(connection: Connection, node: Node, *, first: bool = False, youngest: b
         claimed = select(units.c.tournament_id, units.c.number).where(units.c.holder == node.name)
         holds = frozenset((row.tournament_id, row.number) for row in connection.execute(claimed))
     return Beat(alive(connection), silent_ms, was_dead, holds)
+
+
+def renew(connection: Connection, node: Node) -> Beat | None:
+    """Record a heartbeat of a live member. Return None, and change nothing, if it needs `beat`. Writes.
+
+    It needs `beat` if the node has no row, or if others could consider it dead. This function locks only the node's
+    row, so it can run next to another writing transaction.
+    """
+    own = nodes.c.name == node.name
+    earlier = connection.execute(select(nodes).where(own).with_for_update()).one_or_none()
+    # Read the clock only now: if a claim held the lock of the row, it has considered this node dead at an earlier time.
+    now = dialect.of(connection).now_ms(connection)
+    if earlier is None or now - earlier.seen_at > earlier.silence_ms:
+        return None
+    silent_ms = now - earlier.seen_at
+    values = {"seen_at": now, "silence_ms": silence_limit(earlier.silence_ms, silent_ms)}
+    connection.execute(update(nodes).where(own).values(values))
+    return Beat(alive(connection), silent_ms, was_dead=False, holds=frozenset())
+
+
+def lock_dead(connection: Connection, names: Collection[str]) -> frozenset[str]:
+    """Return those of these nodes that are dead, and that stay dead until this transaction ends. Writes.
+
+    A heartbeat of a returned node waits for the end of this transaction, and then learns that it was dead. A node whose
+    heartbeat is not committed yet is not dead, so this function does not wait for it.
+    """
+    this = nodes.c.name.in_(names)
+    unknown = frozenset(names).difference(connection.scalars(select(nodes.c.name).where(this)))
+    now = dialect.of(connection).now_ms(connection)
+    silent = nodes.c.seen_at + nodes.c.silence_ms < now
+    dead = select(nodes.c.name).where(this, silent).with_for_update(skip_locked=True)
+    return unknown.union(connection.scalars(dead))
 
 
 def _remove_from_lost(connection: Connection, name: str) -> None:

@@ -19,6 +19,7 @@ from noughts_server.store.nodes import (
     has_referees,
     leave,
     members,
+    renew,
     silence_limit,
 )
 from noughts_server.store.tournaments.claims import FIRST_DELAY_MS, MOST_LOST, Claim, claim_next, give_up, hand_over
@@ -85,6 +86,30 @@ async def test_nodes_are_alive_while_they_send_heartbeats_oldest_first(arena: Ar
     assert SILENCE_MS < answer.silent_ms < 2 * SILENCE_MS
     await arena.store.write(partial(leave, name=ANNA.name))
     assert [node.name for node in await arena.store.read(alive)] == [BERT.name, SERVER.name]
+
+
+async def test_renewed_heartbeat_is_that_of_a_live_member(arena: Arena) -> None:
+    await report_alive(arena, ANNA, BERT)
+    arena.execute(f"UPDATE nodes SET seen_at = seen_at - 2000, silence_ms = 20000 WHERE name = '{ANNA.name}'")
+    others = arena.rows(f"SELECT * FROM nodes WHERE name = '{BERT.name}'")
+    answer = await arena.store.write_beside(partial(renew, node=ANNA))
+    assert answer is not None
+    assert 2_000 <= answer.silent_ms < 20_000
+    assert [node.name for node in answer.alive] == [ANNA.name, BERT.name]
+    assert (answer.was_dead, answer.alive[0].silence_ms) == (False, 19_600)
+    assert arena.rows(f"SELECT * FROM nodes WHERE name = '{BERT.name}'") == others
+    again = await arena.store.write_beside(partial(renew, node=ANNA))
+    assert again is not None
+    assert again.silent_ms < answer.silent_ms
+
+
+async def test_only_a_live_member_can_renew_its_heartbeat(arena: Arena) -> None:
+    await report_alive(arena, ANNA)
+    assert await arena.store.write_beside(partial(renew, node=BERT)) is None
+    await silence(arena, ANNA)
+    assert await arena.store.write_beside(partial(renew, node=ANNA)) is None
+    assert await arena.store.read(alive) == ()
+    assert (await send_heartbeat(arena, ANNA)).was_dead
 
 
 async def test_servers_leave_to_referees_the_kinds_that_every_host_accepts(arena: Arena) -> None:

@@ -19,9 +19,11 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import upgrade
 from noughts_server.store.engine.postgresql import IDLE_SECONDS
 from noughts_server.store.engine.schema import metadata
+from noughts_server.store.nodes import Beat, Node, NodeKind, alive, beat, lock_dead, renew
 from noughts_server.store.people.bot_lists import list_bots
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner, list_tokens
+from noughts_server.store.tournaments.claims import claim_next
 from tests.support.arena import Arena, open_arena
 from tests.support.databases import (
     POSTGRESQL,
@@ -35,6 +37,8 @@ from tests.support.databases import (
 )
 from tests.support.guard import processes_allowed
 from tests.support.patience import PATIENCE
+
+ANNA, BERT = Node("referee-anna", NodeKind.REFEREE, 1), Node("referee-bert", NodeKind.REFEREE, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +171,74 @@ async def test_transaction_that_computes_for_long_succeeds_when_it_is_retried(ar
         await arena.store.write_patiently(compute_for_long)
     assert len(attempts) == 2
     assert arena.rows("SELECT count(*) FROM owners") == [(2,)]
+
+
+async def test_heartbeat_does_not_wait_for_other_writers(arena: Arena) -> None:
+    await arena.store.write(partial(beat, node=ANNA, first=True))
+    other = await Store.open(url_of(arena.path))
+    try:
+        with arena.store._writing.begin() as connection:
+            create_owner(connection, "ada")
+            async with asyncio.timeout(PATIENCE):
+                answer = await other.write_beside(partial(renew, node=ANNA))
+        assert answer is not None
+        assert not answer.was_dead
+    finally:
+        await other.close()
+
+
+async def test_claim_leaves_units_to_a_node_whose_heartbeat_is_on_its_way(arena: Arena) -> None:
+    await arena.store.write(partial(beat, node=ANNA, first=True))
+    await arena.store.write(partial(beat, node=BERT, first=True))
+    tournament = await arena.tournament(games_per_pair=2_000)
+    claim = partial(claim_next, tournament_id=tournament.id, holding=(), played=())
+    (of_anna,) = await arena.store.write(partial(claim, holder=ANNA.name))
+    arena.execute(f"UPDATE nodes SET seen_at = seen_at - silence_ms + 1500 WHERE name = '{ANNA.name}'")
+    engine = arena.store._row_writing
+    assert engine is not None
+    with engine.begin() as connection:
+        assert renew(connection, ANNA) is not None
+        await asyncio.sleep(1.6)  # Anna's limit passes by the rows that others see.
+        assert [node.name for node in await arena.store.read(alive)] == [BERT.name]
+        (of_bert,) = await arena.store.write(partial(claim, holder=BERT.name))
+        assert of_bert.number != of_anna.number
+    assert [node.name for node in await arena.store.read(alive)] == [ANNA.name, BERT.name]
+
+
+async def test_heartbeat_after_a_claim_learns_that_its_node_was_dead(arena: Arena) -> None:
+    await arena.store.write(partial(beat, node=ANNA, first=True))
+    arena.execute(f"UPDATE nodes SET seen_at = seen_at - silence_ms - 100 WHERE name = '{ANNA.name}'")
+
+    def take_over(connection: Connection) -> "asyncio.Future[Beat | None]":
+        assert lock_dead(connection, {ANNA.name, "unknown"}) == {ANNA.name, "unknown"}
+        heartbeat = asyncio.run_coroutine_threadsafe(arena.store.write_beside(partial(renew, node=ANNA)), loop)
+        # The heartbeat waits for this transaction.
+        deadline = time.monotonic() + PATIENCE
+        while not connection.exec_driver_sql("SELECT 1 FROM pg_locks WHERE NOT granted").first():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return asyncio.wrap_future(heartbeat, loop=loop)
+
+    loop = asyncio.get_running_loop()
+    assert await (await arena.store.write(take_over)) is None
+
+
+@pytest.mark.at_length
+async def test_slow_heartbeat_is_retried_with_more_time(arena: Arena) -> None:
+    await arena.store.write(partial(beat, node=ANNA, first=True))
+    attempts = []
+
+    def slow(connection: Connection) -> Beat | None:
+        attempts.append(connection)
+        answer = renew(connection, ANNA)
+        time.sleep(3.5)
+        alive(connection)
+        return answer
+
+    async with asyncio.timeout(PATIENCE):
+        await arena.store.write_beside(slow)
+    assert len(attempts) == 2
+    assert arena.store.trouble is None
 
 
 async def test_only_one_server_can_use_a_database(arena: Arena) -> None:

@@ -1,14 +1,17 @@
 """The database: one writer thread, a few reader threads of three kinds, and every access in a transaction.
 
+In a cluster, another thread writes heartbeats, because they must not wait for the writers of other nodes.
+
 `Store.trouble` is set while the database is unavailable: from the first failure until all retried transactions have
 succeeded. Meanwhile other writes fail at once.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -83,7 +86,10 @@ class Store:
         """Checks at the deadline whether the server of the database answers."""
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
         self._reading = self._dialect.make_engine(url, _ALL_READERS, busy_seconds, writes=False)
+        self._row_writing = self._dialect.make_row_engine(url, busy_seconds)
+        """Writes next to other transactions; None if the database cannot lock single rows."""
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._row_writer = ThreadPoolExecutor(1, thread_name_prefix="store-rows")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._answerers = ThreadPoolExecutor(ANSWERERS, thread_name_prefix="store-answers")
         self._identifying = ThreadPoolExecutor(1, thread_name_prefix="store-callers")
@@ -146,6 +152,18 @@ class Store:
         `function` can run several times, so it must have no effects outside the transaction.
         """
         return await self._patiently(lambda: self._run(self._writer, self._write, function))
+
+    async def write_beside(self, function: Callable[[Connection], Result]) -> Result:
+        """Run `function` as `write_patiently` does, but next to other writing transactions and without their lock.
+
+        So `function` can change only rows that no other transaction changes at the same time, or that it locks first. A
+        crash of the database's server can lose its last commits. SQLite runs it as any other write.
+        """
+        engine = self._row_writing
+        if engine is None:
+            return await self.write_patiently(function)
+        write = partial(self._write_in, engine)
+        return await self._patiently(lambda: self._run(self._row_writer, write, function))
 
     async def read(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` in a reader thread; it sees one state of the database and cannot change it.
@@ -245,8 +263,14 @@ class Store:
     def _give_up(self) -> None:
         """Fail all transactions if the server of the database is silent, because their threads would never end."""
         if not self._dialect.answers(self._place):
-            for engine in (self._writing, self._reading):
+            for engine in self._engines():
                 self._dialect.cut_off(engine)
+
+    def _engines(self) -> Iterator[Engine]:
+        yield self._writing
+        yield self._reading
+        if self._row_writing is not None:
+            yield self._row_writing
 
     def _prepare(self, alone: bool) -> None:
         """Create or migrate the database and try to write. With `alone`, lock it first, so that no server uses it."""
@@ -274,11 +298,10 @@ class Store:
             raise kind.unusable(place, translated) from error
 
     def _shut_down(self) -> None:
-        for readers in (self._readers, self._answerers, self._identifying):
-            readers.shutdown(wait=True)
-        self._writer.shutdown(wait=True)
-        self._writing.dispose()
-        self._reading.dispose()
+        for executor in (self._readers, self._answerers, self._identifying, self._row_writer, self._writer):
+            executor.shutdown(wait=True)
+        for engine in self._engines():
+            engine.dispose()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -338,8 +361,11 @@ class Store:
             raise
 
     def _write(self, function: Callable[[Connection], Result]) -> Result:
+        return self._write_in(self._writing, function)
+
+    def _write_in(self, engine: Engine, function: Callable[[Connection], Result]) -> Result:
         try:
-            with self._writing.begin() as connection:
+            with engine.begin() as connection:
                 result = function(connection)
         except DBAPIError as error:
             raise self._dialect.translate(error) or error from error

@@ -1,7 +1,7 @@
 """PostgreSQL: the functions that `dialect` needs.
 
 A writing transaction locks the whole database, as with SQLite. The values that a function has read therefore stay valid
-until its transaction ends.
+until its transaction ends. Only heartbeats write without this lock: see `Store.write_beside`.
 """
 
 import getpass
@@ -155,6 +155,24 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     With `writes`, a transaction locks the database before it reads anything. Without it, every statement of a
     transaction sees the same state of the database, and statements that would change it fail.
     """
+    engine = _make_engine(url, connections, _settings(busy_seconds), writes=writes)
+    if writes:
+        _IdleLimit(locks_database=True).listen(engine)
+    return engine
+
+
+def make_row_engine(url: URL, busy_seconds: float) -> Engine:
+    """Create an engine with one connection whose transactions write next to others, and lock only the rows they change.
+
+    A crash of PostgreSQL can lose its commits of the last second.
+    """
+    settings = _settings(busy_seconds) | {"synchronous_commit": "off"}
+    engine = _make_engine(url, 1, settings, writes=True)
+    _IdleLimit(locks_database=False).listen(engine)
+    return engine
+
+
+def _make_engine(url: URL, connections: int, settings: dict[str, str | int], *, writes: bool) -> Engine:
     engine = create_engine(
         url,
         pool_size=connections,
@@ -165,7 +183,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         connect_args={
             "connect_timeout": _CONNECT_SECONDS,
             # Neither side waits for a machine that has failed, because other sessions need its locks.
-            "options": " ".join(f"-c {name}={value}" for name, value in _settings(busy_seconds).items()),
+            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
             "keepalives_idle": 2,
             "keepalives_interval": 1,
             "keepalives_count": 3,
@@ -176,11 +194,6 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     open_connections = _CONNECTIONS[engine] = _Connections()
     event.listen(engine, "do_connect", open_connections.begin)
     event.listen(engine, "connect", open_connections.add)
-    if writes:
-        limit = _IdleLimit()
-        event.listen(engine, "begin", limit.begin)
-        event.listen(engine, "commit", limit.committed)
-        event.listen(engine, "handle_error", limit.failed)
     return engine
 
 
@@ -226,14 +239,22 @@ _CONNECTIONS: "WeakKeyDictionary[Engine, _Connections]" = WeakKeyDictionary()
 class _IdleLimit:
     """The limit of the time between two statements of a writer, see `IDLE_SECONDS`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, locks_database: bool) -> None:
         self._seconds = IDLE_SECONDS
+        self._locks_database = locks_database
+
+    def listen(self, engine: Engine) -> None:
+        """Limit the transactions of this engine."""
+        event.listen(engine, "begin", self.begin)
+        event.listen(engine, "commit", self.committed)
+        event.listen(engine, "handle_error", self.failed)
 
     def begin(self, connection: Connection) -> None:
-        """Set the limit in a session, and wait until no other transaction writes."""
+        """Set the limit in a session. If its transactions lock the database, wait until no other transaction writes."""
         if self._seconds > IDLE_SECONDS:
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
+        if self._locks_database:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
 
     def committed(self, connection: Connection) -> None:
         self._seconds = max(self._seconds // 2, IDLE_SECONDS)

@@ -172,6 +172,10 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     return engine
 
 
+def make_row_engine(url: URL, busy_seconds: float) -> None:
+    """Return None: SQLite locks no single rows."""
+
+
 def answers(url: URL) -> bool:
     """Return True: there is no server that could be silent."""
     return True

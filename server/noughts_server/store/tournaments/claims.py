@@ -115,7 +115,9 @@ def claim_next(
     count = unit_count(tournament.games_total, tournament.unit_games)
     later_units = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
     unit_rows: dict[int, Row[Any]] = {row.number: row for row in connection.execute(later_units)}
-    alive = {node.name for node in nodes.alive(connection)} - {holder}
+    holders = {row.holder for row in unit_rows.values() if row.holder not in (None, holder)}
+    silent = holders.difference(node.name for node in nodes.alive(connection))
+    live = holders - (nodes.lock_dead(connection, silent) if silent else frozenset())
     now = dialect.of(connection).now_ms(connection)
     claims: list[Claim] = []
     waiting: list[_Waiting] = []
@@ -125,7 +127,7 @@ def claim_next(
         if row is not None:
             if row.played >= len(unit_ordinals(number, tournament.games_total, tournament.unit_games)):
                 continue
-            if row.holder in alive or (row.holder == holder and number in holding):
+            if row.holder in live or (row.holder == holder and number in holding):
                 has_players = True
                 continue
         history = _history(connection, tournament, number, row, holder)
