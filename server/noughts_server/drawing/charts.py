@@ -230,7 +230,7 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     last, _ = points[-1]
     margin = (upper - lower) / 8
     chart = Chart(PAGE, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
-    chart.rules([Tick(upper, f"H1 {upper:.1f}", "h1"), Tick(0, "0"), Tick(lower, f"H0 {lower:.1f}", "h0")])
+    chart.rules([Tick(upper, "gain", "h1"), Tick(0, "0"), Tick(lower, "no gain", "h0")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
     chart.line(points)
     return _drawn(chart, points, f"LLR after each pair of games, up to {ratios[-1]:.2f} after {last:,}.")

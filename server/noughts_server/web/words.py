@@ -135,10 +135,12 @@ def ending(termination: str | None) -> str:
 
 
 def how_ended(game: Mapping[str, Any]) -> str:
-    """Return `five in a row` for a game with a line of five, else its ending; empty for a void game without an end."""
+    """Return how a game ended: `five in a row` for a line of five, `walkover` if nobody had to move, else its ending."""
     won = game.get("winning_cells")
     if game["result"] == "*":
         return "void"
+    if game["termination"] == "adjudicated" and not game["moves"]:
+        return "walkover"
     if game["termination"] == "line" and won:
         return f"{_NUMBERS.get(len(won), len(won))} in a row"
     return ending(game["termination"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.web.words import game, titled
+from noughts_server.web.words import how_ended, game, titled
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,11 @@ def test_variants_have_plain_names(variant: str, words: str) -> None:
 )
 def test_games_in_the_browser_are_called_by_their_players(title: str, words: str) -> None:
     assert titled({"name": "tournaments/spring", "title": title, "owner": "site"}) == words
+
+
+@pytest.mark.parametrize(
+    "termination, moves, words",
+    [("adjudicated", [], "walkover"), ("adjudicated", [4], "adjudicated"), ("timeout", [4], "on time")],
+)
+def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: list[int], words: str) -> None:
+    assert how_ended({"result": "1-0", "termination": termination, "moves": moves}) == words

@@ -105,7 +105,4 @@ def _best_games(games: Iterable[Document]) -> list[Document]:
         "name", "variant", "board", "first", "second", "moves", "times_us", "first_time", "second_time",
         "opening_plies", "result", "termination", "winning_cells", "winning_lines", "state",
     )  # fmt: skip
-    return [
-        {**{field: game[field] for field in fields}, "scores": {}, "title": f"{len(game['moves'])} moves"}
-        for game in with_moves[:_REPLAYS]
-    ]
+    return [{**{field: game[field] for field in fields}, "scores": {}} for game in with_moves[:_REPLAYS]]

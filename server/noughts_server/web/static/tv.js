@@ -89,9 +89,10 @@ class Tile {
     showStrips(game, this.ply, game.heard, view.stopped, this.find);
     const air = this.find("air");
     const isLive = !this.isReplay && !this.ended;
-    set(air, this.isReplay ? `Replay: ${game.title}` : isLive ? "Live" : "Just ended");
+    set(air, this.isReplay ? "Replay" : isLive ? "Live" : "Just ended");
     air.classList.toggle("on-air", isLive);
-    set(this.find("said"), this.ended ? result(game) : `move ${this.ply}`);
+    const of = this.isReplay ? ` of ${game.moves.length}` : "";
+    set(this.find("said"), this.ended ? result(game) : `move ${this.ply}${of}`);
   }
 }
 

@@ -1,0 +1,139 @@
+"""Screens for a hall: live boards, replays, delayed moves, standings, the next start and overlays."""
+
+import base64
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.support.browser import page_in
+from tests.support.processes import eventually
+from tests.support.site import Site, live_game, site_of
+
+pytestmark = pytest.mark.processes
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def site(server: ServerUnderTest) -> Iterator[Site]:
+    """The website, with a tournament that starts in the year 2100."""
+    token = server.token("tessa")
+    with site_of(server.address) as running:
+        fields = {"id": "century", "title": "Century cup", "schedule": "round_robin", "start_at": "2100-01-01T12:00"}
+        fields["csrf"] = Visitor(token).csrf
+        made = running.post("/organise", fields, cookie=f"noughts_token={token}")
+        assert made.status == 303
+        yield running
+
+
+def test_live_games_take_the_place_of_replays(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/tv")
+        expect(page.locator(".tv-game .caption").first).to_contain_text("Replay")
+        with live_game(server, site) as game:
+            game.play(0, 3, 1)
+            tile = page.locator(".tv-tile:visible")
+            expect(tile.locator(".on-air")).to_have_text("Live")
+            expect(tile.locator(".tv-board .stone")).to_have_count(3)
+            expect(tile.locator(".strip.first .label")).to_have_text("First")
+            expect(tile.locator(".strip.second.to-move .label")).to_have_text("Second")
+            expect(tile.locator(".strip .piece")).to_have_count(2)
+            game.play(4, 2)
+            expect(tile.locator(".caption")).to_contain_text("Just ended · First won: three in a row")
+
+
+def test_a_delayed_screen_holds_back_the_last_moves_until_the_end(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        game.play(0, 3, 1)
+        tournament = game.name.partition("/games")[0]
+        eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
+        page.goto(f"/{tournament}/tv?delay=2")
+        stones = page.locator(".tv-board .stone")
+        expect(stones).to_have_count(1)
+        game.play(4)
+        expect(stones).to_have_count(2)
+        game.play(2)
+        expect(stones).to_have_count(5)
+        expect(page.locator(".caption:visible")).to_contain_text("First won")
+
+
+def test_screen_of_a_tournament_has_standings_next_start_and_code(site: Site, browser: Browser, cup: str) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/tv")
+        expect(page.locator("#standings tbody tr")).to_have_count(2)
+        rows = site.get(f"/api/v1/{cup}").document["standings"]
+        expect(page.locator("#standings tbody th").first).to_have_text(rows[0]["label"])
+        expect(page.locator(".next")).to_contain_text("Century cup")
+        expect(page.locator("[data-start]")).to_contain_text(" d ")
+        expect(page.get_by_role("img", name="QR code of the address")).to_be_visible()
+        expect(page.locator(".tv-tile:visible")).to_have_count(4)
+        page.goto(f"/{cup}/tv?boards=1")
+        expect(page.locator(".tv-tile:visible")).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_nine_boards_come_from_a_feed_of_nine(site: Site, cup: str) -> None:
+    assert f'data-events="/api/v1/{cup}/events?boards=9"' in site.get(f"/{cup}/tv?boards=9").text
+    with site.events(f"/api/v1/{cup}/events?boards=9") as events:
+        event = events.next()
+        assert event is not None
+        assert event.kind == "snapshot"
+    assert site.get(f"/api/v1/{cup}/events?boards=5").status == 400
+
+
+def test_standings_on_the_screen_follow_the_games(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        game.play(0, 3, 1, 4)
+        page.goto(f"/{game.name.partition('/games')[0]}/tv")
+        points = page.locator("#standings tbody td:last-child")
+        expect(points).to_have_text(["0", "0"])
+        game.play(2)
+        expect(points).to_have_text(["1", "0"])
+
+
+def test_an_overlay_is_transparent_and_has_only_boards(site: Site, browser: Browser, cup: str) -> None:
+    for scheme in SCHEMES:
+        with page_in(browser, site.address, color_scheme=scheme) as page:
+            page.goto(f"/{cup}/tv?overlay=board&boards=1")
+            expect(page.locator(".tv-board .stone, .tv-board .cross").first).to_be_visible()
+            expect(page.locator("#beside, .head")).to_have_count(0)
+            corner = page.screenshot(omit_background=True)
+            assert alpha_of(browser, corner) == 0
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/tv")
+        corner = page.screenshot(omit_background=True)
+        assert alpha_of(browser, corner) == 255
+
+
+def alpha_of(browser: Browser, png: bytes) -> int:
+    """Return the opacity of the first pixel of a picture, as a browser reads it."""
+    read = """async (data) => {
+      const picture = new Image();
+      picture.src = data;
+      await picture.decode();
+      const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+      canvas.drawImage(picture, 0, 0);
+      return canvas.getImageData(0, 0, 1, 1).data[3];
+    }"""
+    with page_in(browser, "about:blank") as page:
+        return int(page.evaluate(read, f"data:image/png;base64,{base64.b64encode(png).decode()}"))
+
+
+@pytest.mark.parametrize(
+    "query, words",
+    [
+        ("boards=3", "parameter boards: got 3, expected 1, 4 or 9"),
+        ("boards=x", "boards: got"),
+        ("delay=101", "a whole number from 0 to 100"),
+        ("overlay=all", "expected board"),
+    ],
+)
+def test_wrong_parameters_are_refused(site: Site, query: str, words: str) -> None:
+    answer = site.get(f"/tv?{query}")
+    assert answer.status == 400
+    assert words in answer.text.lower()
