@@ -21,12 +21,16 @@ _HOW_TO_GET_IT = (
 FOLDER = Path(str(files(__package__) / "handbook"))
 # The side bar of the theme, and its header on a phone: both get a link to the website.
 _PAGE_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
-_LINK_TO_SITE = rb'\g<0><a class="to-site" href="/">Back to the site</a>'
+_LINK_TO_SITE = (
+    rb'\g<0><a class="to-site" href="/"><img src="/favicon.ico" alt="" width="20" height="20"> Back to the site</a>'
+)
 # Names and levels that screen readers need, and that the theme leaves out.
 _ACCESSIBLE = (
     (b'<p class="caption" role="heading">', b'<p class="caption" role="heading" aria-level="2">'),
     (b'<aside class="sidebar-drawer">', b'<aside class="sidebar-drawer" aria-label="All pages">'),
     (b'<aside class="toc-drawer', b'<aside aria-label="On this page" class="toc-drawer'),
+    # On a phone, these scroll.
+    (b"<pre>", b'<pre tabindex="0">'),
 )
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _POLICY = (

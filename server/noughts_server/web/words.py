@@ -135,7 +135,7 @@ def ending(termination: str | None) -> str:
 
 
 def how_ended(game: Mapping[str, Any]) -> str:
-    """Return how a game ended: `five in a row` for a line of five, `walkover` if nobody had to move, else its ending."""
+    """Return how a game ended: `five in a row` for a line of five, `walkover` if nobody moved, else its ending."""
     won = game.get("winning_cells")
     if game["result"] == "*":
         return "void"

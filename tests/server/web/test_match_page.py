@@ -36,7 +36,7 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
             expect(page.get_by_role("group", name="LLR over pairs of games").locator("svg")).to_be_visible()
             expect(page.get_by_role("img", name="½: 0, ")).to_be_visible()
             expect(page.get_by_role("heading", name="By ending")).to_be_visible()
-            expect(page.locator("code[data-copy]")).to_contain_text("lea-new against lea-old: H1 accepted")
+            expect(page.locator("code[data-copy]")).to_contain_text("lea-new against lea-old: gain proven")
             page.reload()  # a page that is no longer live
             page.get_by_role("button", name="Copy").click()
             expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()

@@ -54,8 +54,8 @@ def test_a_link_at_a_move_shows_and_describes_its_position_without_scripts(site:
 
 def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
     for view, words in {
-        "": "Live Elo (game by game)",  # eight games are too few for a fit
-        "fit": "All games at once (maximum likelihood with a prior)",
+        "": "live ratings, which change with every game",  # eight games are too few for a fit
+        "fit": "ratings from all games at once",
     }.items():
         text = site.get(f"/leaderboard?variant=tictactoe&view={view}").text
         assert f"Noughts and crosses, no clock: {words}" in text
@@ -235,7 +235,7 @@ def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
 def test_the_page_of_a_bot_links_to_the_leaderboard_that_has_its_rank(site: Site) -> None:
     rank, link = re.findall(r'Rank (\d+) by <a href="([^"]+)">', site.get("/bots/random").text)[0]
     board = site.get(link.replace("&amp;", "&")).text
-    assert "Live Elo (game by game)</caption>" in board
+    assert "live ratings, which change with every game</caption>" in board
     assert re.search(rf'data-value="{rank}">{rank}</td><th scope="row" title="random">', board)
 
 

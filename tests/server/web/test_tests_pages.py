@@ -65,7 +65,7 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
         expect(rows).to_have_count(1)
     feed = ElementTree.fromstring(site.get("/tests.atom").text)
     (entry,) = feed.findall(f"{ATOM}entry")
-    assert entry.findtext(f"{ATOM}title") == "Faster: H1 accepted"
+    assert entry.findtext(f"{ATOM}title") == "Faster: gain proven"
     assert entry.findtext(f"{ATOM}id") == f"{site.address}/tests/faster"
 
 

@@ -101,7 +101,7 @@ def test_an_overlay_is_transparent_and_has_only_boards(site: Site, browser: Brow
         with page_in(browser, site.address, color_scheme=scheme) as page:
             page.goto(f"/{cup}/tv?overlay=board&boards=1")
             expect(page.locator(".tv-board .stone, .tv-board .cross").first).to_be_visible()
-            expect(page.locator("#beside, .head")).to_have_count(0)
+            expect(page.locator("#panel, .head")).to_have_count(0)
             corner = page.screenshot(omit_background=True)
             assert alpha_of(browser, corner) == 0
     with page_in(browser, site.address) as page:

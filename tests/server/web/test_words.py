@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.web.words import how_ended, game, titled
+from noughts_server.web.words import game, how_ended, titled
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,6 +40,7 @@ async def tv_page(website: Website, request: Request) -> Response:
         "running": content["running"],
         "newest": content["tournaments"][:_ROWS],
         "next": upcoming,
+        "live": _running(content["live"]),
         "replays": _best_games(content["finished"]),
     }
     return await _screen(website, request, values)
@@ -64,9 +66,22 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
         "running": [],
         "newest": [],
         "next": upcoming,
+        "live": await _live_games(website, tournament),
         "replays": _best_games(with_board({**game, "state": "ended"}) for game in last["games"]),
     }
     return await _screen(website, request, values)
+
+
+async def _live_games(website: Website, tournament: Document) -> int:
+    """Return how many games of a tournament are live; 0 if the feed does not answer."""
+    if tournament["state"] == "running":
+        with suppress(Failure):
+            return _running((await website.hub.snapshot_of(tournament["name"]))["games"])
+    return 0
+
+
+def _running(games: Iterable[Document]) -> int:
+    return sum(game["state"] == "running" for game in games)
 
 
 async def _screen(website: Website, request: Request, values: Document) -> Response:

@@ -17,6 +17,7 @@ const tv = by("tv");
 const most = Number(tv.dataset.boards);
 const delay = Number(tv.dataset.delay);
 let view = { games: new Map(), tournaments: new Map(), stopped: null };
+let hasView = false; // Before the first events it is unknown whether a game is live.
 let replays = JSON.parse(by("replays").textContent);
 let nextReplay = 0;
 
@@ -124,11 +125,12 @@ function tick() {
   const isLive = tiles.some((tile) => tile.game && !tile.isReplay && now - (tile.ended || now) < LINGER);
   for (const tile of tiles) {
     if (isLive && tile.game && (tile.isReplay || now - (tile.ended || now) > LINGER)) tile.clear();
-    if (!isLive && replays.length && (tile.isReplay ? tile.ended && now - tile.ended > HELD : true)) replay(tile);
+    if (!isLive && hasView && replays.length && (tile.isReplay ? tile.ended && now - tile.ended > HELD : true))
+      replay(tile);
   }
   const count = tiles.filter((tile) => tile.game).length;
-  by("tiles").dataset.count = count;
-  by("nothing").hidden = count > 0;
+  if (hasView) by("tiles").dataset.count = count;
+  by("nothing").hidden = count > 0 || !hasView;
 }
 
 // Shows the next replay that no other board shows.
@@ -175,7 +177,7 @@ async function refresh() {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     replays = JSON.parse(fresh.getElementById("replays").textContent);
-    by("beside")?.replaceWith(fresh.getElementById("beside"));
+    by("panel")?.replaceWith(fresh.getElementById("panel"));
     showTournaments();
   } catch {
     // The site cannot be reached, which the events report.
@@ -193,16 +195,18 @@ async function stayAwake() {
 
 const full = by("full");
 if (full) {
-  full.hidden = !document.fullscreenEnabled;
+  const show = () => full.classList.toggle("ready", document.fullscreenEnabled && !document.fullscreenElement);
   full.addEventListener("click", () =>
     document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
   );
-  document.addEventListener("fullscreenchange", () => (full.hidden = document.fullscreenElement !== null));
+  document.addEventListener("fullscreenchange", show);
+  show();
 }
 document.addEventListener("visibilitychange", () => !document.hidden && stayAwake());
 stayAwake();
 follow(tv.dataset.events, (told) => {
   view = told;
+  hasView = true;
   showTournaments();
 });
 setInterval(tick, 100);
