@@ -72,8 +72,9 @@ class Slot(NamedTuple):
 
     ordinal: int
     first: int
-    """Entry numbers."""
+    """The number of the entry that moves first."""
     second: int
+    """The number of the other entry."""
 
 
 class GameSoFar(NamedTuple):
@@ -84,13 +85,17 @@ class GameSoFar(NamedTuple):
     attempt: int
     """The attempt of the slot's unit."""
     first: int
-    """Entry numbers, after the players have agreed on their sides."""
+    """The number of the entry that moves first, after the players have agreed on their sides."""
     second: int
+    """The number of the other entry."""
     moves: bytes
+    """See `pack_moves`."""
     times: bytes
+    """See `pack_times`."""
     first_clock_us: int
-    """The clocks after the last move, without the time of the open question."""
+    """The clock of the first mover after the last move, without the time of the open question."""
     second_clock_us: int
+    """The clock of the other side."""
     opening_plies: int = 0
     """See `Game.opening_plies`."""
     scores: bytes | None = None

@@ -19,12 +19,14 @@ from noughts_referee.stream_closed import StreamClosed
 
 MOST_STARTS = 3
 """A child is disabled after this number of failed starts in a row."""
-# The child is frozen but has no open question, so its stream ends without a verdict. Its next process continues its
-# games.
-_HANG = "hung: it had nothing to answer, but did not acknowledge a frame (done_through) or echo a heartbeat"
+_HUNG = "hung: it had nothing to answer, but did not acknowledge a frame (done_through) or echo a heartbeat"
+"""The reason of the end of a child that hung without an open question. Its next process continues its games."""
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
-_LOOKS = 4
-"""Checks within a limit of silence, and checks in a row before the priority of a child changes."""
+"""The reasons of a stream's end that show that the child hung."""
+_CHECKS_OF_SILENCE = 4
+"""The number of checks within the limit of silence."""
+_CHECKS_BEFORE_CHANGE = 4
+"""The number of checks in a row before the priority of a child changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class ChildProcess(Protocol):
 
 @dataclass(eq=False)
 class ChildPlayer:
+    """Plays with one process of a child after the other."""
+
     kind: ChildKind
     wire: FrameConnection
     settings: ChildSettings
@@ -89,7 +93,7 @@ class ChildPlayer:
             self.on_start(child)
             try:
                 reason = await self._serve(child)
-                if reason != _HANG:
+                if reason != _HUNG:
                     lost = running_games(self.wire.player)
                     self.wire.dismiss(Termination.CRASHED)
             except NotStarted as failure:
@@ -136,7 +140,7 @@ class ChildPlayer:
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:
                 raise _ServerStopsError from closed
-            return _HANG if closed.reason in _HANGS else f"was cut off: {closed}"
+            return _HUNG if closed.reason in _HANGS else f"was cut off: {closed}"
         finally:
             silence.stop()
             rest.stop()
@@ -155,19 +159,19 @@ class _Silence:
         self._child = child
         self._seconds = settings.silence
         self._now = settings.now
-        self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds / _CHECKS_OF_SILENCE, self._check)
 
     def stop(self) -> None:
         self._timer.cancel()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         player = self._wire.player
         owes = any(game.mover is player and game.time is None for game in player.games.values())
         if owes and self._now() - self._child.frames.last_read_us > self._seconds * MICROSECONDS:
             message = f"silent for {self._seconds:g} s during its turn in a game without a clock"
             self._wire.close(StreamClosed(grpc.StatusCode.DEADLINE_EXCEEDED, "SILENT", message))
             return
-        self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds / _CHECKS_OF_SILENCE, self._check)
 
 
 class _Rest:
@@ -181,22 +185,22 @@ class _Rest:
         self._child = child
         self._seconds = settings.rest
         self._gives_way = False
-        self._looks = 0
+        self._checks = 0
         """Checks in a row that call for a change."""
         self._last_frame: int | None = None
         """The bot's last frame at the last check, if it had nothing to do."""
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check)
 
     def stop(self) -> None:
         self._timer.cancel()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         before, self._last_frame = self._last_frame, self._wire.idle_frame
         # Until its first answer, a child loads its modules and data.
         if self._last_frame is not None and self._last_frame == before and self._child.frames.has_answered:
-            self._looks = self._looks + 1 if self._child.computes != self._gives_way else 0
-            if self._looks == _LOOKS:
-                self._looks = 0
+            self._checks = self._checks + 1 if self._child.computes != self._gives_way else 0
+            if self._checks == _CHECKS_BEFORE_CHANGE:
+                self._checks = 0
                 self._gives_way = not self._gives_way
                 self._child.give_way(self._gives_way)
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check)

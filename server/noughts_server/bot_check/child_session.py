@@ -42,6 +42,7 @@ from noughts_server.launching.players import Player, start_player
 from noughts_server.runtime.hello import check_hello
 
 _NAMES_KEY = secrets.token_bytes(16)
+"""The key of the names of tournaments, so that a bot cannot recognise a check by them."""
 _SHARE = 0.5
 """The share of the time limit of an answer that an engine gets as its time to think."""
 
