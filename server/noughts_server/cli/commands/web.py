@@ -78,7 +78,7 @@ def web(
     proxies = read_proxies(proxy)
     parsed_public_url = read_public_url(public_url)
     analyst_settings = read_analyst(analyst, analyst_time)
-    require_private_metrics(metrics, protected=False)
+    require_private_metrics(metrics, protected=server.insecure)
     listener = open_listener(listen, "--listen")
     from noughts_server.monitoring.prometheus import WebsiteMetrics, serving_metrics
     from noughts_server.web.serving import running_site
