@@ -20,7 +20,7 @@ _GIVES_UP_AFTER = 12
 _FEWEST_PLIES = 3
 """Plies of a puzzle, so that its first move does not win at once."""
 _FOURS_OF_A_POSITION, _FOURS_OF_A_GAME = 20_000, 200_000
-"""Fours that the search for wins by continuous fours tries. If they are too few for a position, it is not a puzzle."""
+"""Limits of the search for wins by continuous fours, in fours. A position that needs more is not a puzzle."""
 
 
 class PuzzleKind(IntEnum):
@@ -33,7 +33,7 @@ class PuzzleKind(IntEnum):
 
 
 class Puzzle(NamedTuple):
-    """A position of a game in which one move does what its kind says, and no other move does."""
+    """A position of a game in which exactly one move has the property of the kind."""
 
     ply: int
     """The number of moves of the game before it."""
@@ -73,12 +73,12 @@ class _PuzzleSearch:
         self._variant = variant
         self._analyst = Analyst(variant, effort=_EFFORT, nodes=_NODES)
         self._positions_without_win = 0
-        """The last positions one after the other without a proven win."""
+        """The number of positions in a row, up to the last one, without a proven win."""
         self._fours = ContinuousFours(variant) if covers(ThreatsBot.variants, variant.name) else None
         self._fours_left = _FOURS_OF_A_GAME
 
     def puzzle(self, moves: Sequence[int], ply: int) -> Puzzle | None:
-        """Return the puzzle of the position after `ply` moves; None if it is none."""
+        """Return the position after `ply` moves as a puzzle; None if it is not a puzzle."""
         position = Position.after(self._variant, moves[:ply])
         if can_solve(position):
             return self._only_win(position)

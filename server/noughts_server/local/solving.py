@@ -84,7 +84,7 @@ class _Process:
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C is for the command: it ends the process.
+            # Ctrl-C must reach only the command, which then ends this process.
             start_new_session=True,
         )
         return self

@@ -12,7 +12,9 @@ from noughts_server.tables.time_histogram import TimeHistogram
 _WIDTH = 900
 _BINS_PER_DECADE = 8
 _LETTER = 7
-"""Rough width of a letter of a label."""
+"""The approximate width of a letter of a label."""
+_LONGEST_LABEL = 28
+"""Characters of a label, so that the labels leave most of the width to the chart."""
 
 
 class RatingBar(NamedTuple):
@@ -98,7 +100,7 @@ def _time_label(decade: int) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    return name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
 
 
 def _frame(height: int) -> Frame:

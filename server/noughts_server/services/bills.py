@@ -17,10 +17,7 @@ A client that requests one page after another waits less.
 
 
 class Bill:
-    """The cost of one answer:
-
-    `grant` charges for its possible rows, and `settle` corrects the charge to its real size.
-    """
+    """The cost of one answer: `grant` charges for its possible rows, and `settle` corrects the charge to its size."""
 
     def __init__(self, limiter: Limiter, visitor: Visitor) -> None:
         self._limiter = limiter

@@ -8,6 +8,7 @@ from noughts_server.store.people.tokens import Caller
 from noughts_server.store.validation import check_name, check_number, check_text
 
 LONGEST_LABEL = 200
+"""Characters of a token's label."""
 LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
 _MOST_CHARACTERS = 400
 """Limit of the scopes as text, in which the database stores them."""

@@ -72,7 +72,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         hello = await self._hello(context)
         ticket = self._sessions.redeem_ticket(bearer_token(context) or "") if VISITOR.get().ticket else None
         if ticket is not None:
-            if ticket.carry is not None:  # A part of this server called the bot, and plays over the stream itself.
+            if ticket.carry is not None:  # A part of this server started the bot, and plays over the stream itself.
                 return await ticket.carry(hello, context)
             return await self._serve(
                 context, hello, owner=ticket.owner, name=ticket.bot, version=ticket.version, token=None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
 
 _LABEL = "people who play in their browsers"
+"""The label of the website's own token."""
 
 
 async def serve_until_stopped(

@@ -15,7 +15,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.time import read_times_of_two
-from noughts_server.cli.server_games.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.cli.server_games.tournament_end import POLL_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -107,8 +107,8 @@ async def play_challenge(
     )
     end = TournamentEnd(client, created.name)
     try:
-        while (ended_tournament := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
-            await asyncio.sleep(LOOK_SECONDS)
+        while (ended_tournament := await asyncio.to_thread(end.poll)) is None:  # noqa: ASYNC110  # there is no event to wait for
+            await asyncio.sleep(POLL_SECONDS)
         return ended_tournament
     except asyncio.CancelledError:
         # If this also fails, the server ends the challenge after the bot's timeout.

@@ -13,7 +13,7 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.core.resource_names import short
 
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 """Seconds between two requests for the tournament."""
 _WAIT_SECONDS = 1.0
 _REPORT_SECONDS = 60.0
@@ -38,7 +38,7 @@ class TournamentEnd:
         self.tournament = pb.Tournament()
         """The last state that the server reported; empty before the first one."""
 
-    def look(self) -> pb.Tournament | None:
+    def poll(self) -> pb.Tournament | None:
         """Return the tournament if it is over, else None. Raises CallFailed."""
         try:
             self.tournament = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
@@ -58,7 +58,7 @@ def wait_for_end(client: Client, name: str, end_states: Collection[int] = OVER) 
     end = TournamentEnd(client, name, end_states)
     reported_at = time.monotonic()
     with counting("Games") as draw:
-        while (tournament := end.look()) is None:
+        while (tournament := end.poll()) is None:
             draw(end.tournament.games_done, end.tournament.games_total or None, _test_so_far(end.tournament))
             if not printing.stderr().is_terminal and time.monotonic() - reported_at >= _REPORT_SECONDS:
                 reported_at = time.monotonic()

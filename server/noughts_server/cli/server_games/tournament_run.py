@@ -18,7 +18,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.names import read_bot
 from noughts_server.cli.server_games.challenges import free_name, is_online
-from noughts_server.cli.server_games.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.cli.server_games.tournament_end import POLL_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -82,8 +82,8 @@ def _watch(client: Client, name: str) -> pb.Tournament:
     try:
         printing.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
         end = TournamentEnd(client, name)
-        while (tournament := end.look()) is None:
-            time.sleep(LOOK_SECONDS)
+        while (tournament := end.poll()) is None:
+            time.sleep(POLL_SECONDS)
         return tournament
     except KeyboardInterrupt:
         return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
@@ -107,7 +107,7 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
                     errors.seek(0)
                     text = errors.read().decode(errors="replace").strip()
                     raise Problem(f"{name} is not online: {printing.printable(text)}")
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
             yield
         finally:
             process.terminate()

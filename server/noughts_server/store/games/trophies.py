@@ -15,6 +15,7 @@ _FEWEST_ENTRIES = 3
 _NEWEST = 60
 """Finished tournaments of a bot whose places are computed, so that a page of a bot stays fast."""
 _MOST_KEPT = 4_096
+"""Limit of the podiums in the cache of a database."""
 
 
 class Trophy(NamedTuple):
@@ -27,6 +28,8 @@ class Trophy(NamedTuple):
 
 
 class _Podium(NamedTuple):
+    """The podium of a tournament, with its end and its games at that time, which show whether it is still correct."""
+
     ended_at: int | None
     games_done: int
     places: dict[int, int]
@@ -77,13 +80,14 @@ def _can_be_on_podium(connection: Connection, tournament: Tournament, bot_id: in
         score.tournament_id == tournament.id, score.entry.in_(select(entries.c.number).where(own))
     )
     best = connection.execute(of_bot).scalar() or 0
-    # A bye wins all games of a pairing, and is in no sum.
-    least = best + 2 * tournament.settings.games_per_pair * (1 if tournament.settings.schedule.by_points else 0)
-    ahead = select(func.count()).where(score.tournament_id == tournament.id, doubled > least)
+    # The points of byes, which are those of won pairings, are in no sum. Two bots differ by at most one bye.
+    bye = 2 * tournament.settings.games_per_pair if tournament.settings.schedule.by_points else 0
+    ahead = select(func.count()).where(score.tournament_id == tournament.id, doubled > best + bye)
     return int(connection.execute(ahead).scalar_one()) < _LAST_PLACE
 
 
 def _podium(connection: Connection, tournament: Tournament) -> _Podium:
+    """Return the podium of a finished tournament from the cache, or compute it."""
     of_engine = _cache.setdefault(connection.engine, {})
     kept = of_engine.get(tournament.id)
     if kept is not None and (kept.ended_at, kept.games_done) == (tournament.ended_at, tournament.games_done):

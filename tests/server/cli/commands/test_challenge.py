@@ -64,15 +64,15 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     move_asked, may_move = asyncio.Event(), asyncio.Event()
-    look = TournamentEnd.look
-    looks = 0
+    poll = TournamentEnd.poll
+    polls = 0
 
-    def count_look(end: TournamentEnd) -> tournaments_pb2.Tournament | None:
-        nonlocal looks
-        looks += 1
-        return look(end)
+    def count_poll(end: TournamentEnd) -> tournaments_pb2.Tournament | None:
+        nonlocal polls
+        polls += 1
+        return poll(end)
 
-    monkeypatch.setattr(TournamentEnd, "look", count_look)
+    monkeypatch.setattr(TournamentEnd, "poll", count_poll)
 
     class Waiting(Bot):
         async def choose(self, position: Position) -> int:
@@ -92,9 +92,9 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request, OutputOptions()))
             await move_asked.wait()
         may_move.set()
-        # The command looks for the end of the challenge while no server answers.
-        looks_before = looks
-        await wait_until(lambda: looks > looks_before + 1)
+        # The command polls for the end of the challenge while no server answers.
+        polls_before = polls
+        await wait_until(lambda: polls > polls_before + 1)
         async with running_server(replace(settings, listen=server.address)):
             tournament = await challenge
             bob.cancel()
