@@ -35,7 +35,7 @@ from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
-from noughts_server.runtime.recorder import recording
+from noughts_server.runtime.recorder import commit_interval, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
@@ -154,6 +154,11 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         recorder.on_settled = referee.announce_stored
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
+
+        def adjust_commits() -> None:
+            recorder.interval_seconds = commit_interval(len(membership.referees))
+
+        membership.on_change.append(adjust_commits)
         bots = RemoteBots(referee, bus, membership, settings.grace)
         play = SharedPlay(store=store, referee=referee, recorder=recorder, bus=bus, membership=membership, bots=bots)
         director = Director(store, play.local)

@@ -27,7 +27,7 @@ from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.tournaments.claims import claim_next, hand_over
+from noughts_server.store.tournaments.claims import claim_next, hand_over, has_free_units
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
 
 logger = structlog.get_logger("noughts.cluster")
@@ -192,6 +192,10 @@ class SharedUnits:
         if playing.timed:
             self._set_queue_length()
         most = 1 if playing.timed and self._queue_length < _FEWEST_QUEUED else _MOST_UNITS
+        # A read, because at the end of a tournament all referees look for units after each commit of another one.
+        look = partial(has_free_units, tournament_id=key, holder=node, holding=holding)
+        if not played and not await supply.store.read_patiently(look):
+            return
         claim_units = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
         claims = await supply.store.write_patiently(claim_units)
         for number in played:
@@ -264,9 +268,14 @@ class SharedPlay:
         self._news.set()
 
     def _start_conceding(self, key: int) -> None:
-        task = asyncio.get_running_loop().create_task(self.local.concede(key))
+        task = asyncio.get_running_loop().create_task(self._concede(key))
         self._conceding_tasks.add(task)
         task.add_done_callback(self._conceding_tasks.discard)
+
+    async def _concede(self, key: int) -> None:
+        await self.local.concede(key)
+        # The server waits a fixed time for these games.
+        await self.local.recorder.flush()
 
     def _on_referee(self, message: pb.RefereePresence) -> None:
         offered = set() if message.leaving else {bot.version for bot in message.offers}

@@ -27,8 +27,21 @@ COMMITTED = "games.committed"
 """The bus subject of the reports of commits."""
 DAMAGED = "games.damaged"
 """The bus subject of tournaments whose games cannot be stored. A message is the tournament's key and the error."""
+COMMIT_SECONDS, LONGEST_COMMIT_SECONDS = 0.25, 2.0
+"""Limits of the interval between two commits of a process. A crash loses what happened since the last one."""
+_COMMITS_A_SECOND = 64
+"""The commits of all referees of a cluster together in a second, up to the longest interval."""
 STORE_SECONDS = 10.0
 """Seconds for which a process that stops waits for an unavailable database."""
+
+
+def commit_interval(referees: int) -> float:
+    """Return the seconds between two commits of a referee if this many referees are alive.
+
+    The database stores one commit at a time. Up to 16 referees commit every 0.25 s, 64 every second, and 128 or more
+    every 2 s.
+    """
+    return min(max(COMMIT_SECONDS, referees / _COMMITS_A_SECOND), LONGEST_COMMIT_SECONDS)
 
 
 @asynccontextmanager
@@ -66,7 +79,7 @@ class Recorder:
     """Called after each commit of this process with its report. In a cluster, `publish` also tells other processes."""
     on_settled: Callable[[list[FinishedGame], list[FinishedGame]], None] = lambda games, stored: None
     """Called after each commit with its games, and with those that were stored."""
-    interval_seconds: float = 0.25
+    interval_seconds: float = COMMIT_SECONDS
     """Seconds from the beginning of one commit to that of the next."""
     backlog_limit: int = 50_000
     """If more games than this are not committed yet, `wait_for_space` waits."""

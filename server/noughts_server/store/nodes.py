@@ -11,7 +11,7 @@ from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
@@ -124,6 +124,11 @@ def renew(connection: Connection, node: Node) -> Beat | None:
     return Beat(alive(connection), silent_ms, was_dead=False, holds=frozenset())
 
 
+def is_alive(now: int) -> ColumnElement[bool]:
+    """Return the condition for rows of nodes that are alive at this time by the database's clock."""
+    return nodes.c.seen_at + nodes.c.silence_ms >= now
+
+
 def lock_dead(connection: Connection, names: Collection[str]) -> frozenset[str]:
     """Return those of these nodes that are dead, and that stay dead until this transaction ends. Writes.
 
@@ -133,8 +138,7 @@ def lock_dead(connection: Connection, names: Collection[str]) -> frozenset[str]:
     this = nodes.c.name.in_(names)
     unknown = frozenset(names).difference(connection.scalars(select(nodes.c.name).where(this)))
     now = dialect.of(connection).now_ms(connection)
-    silent = nodes.c.seen_at + nodes.c.silence_ms < now
-    dead = select(nodes.c.name).where(this, silent).with_for_update(skip_locked=True)
+    dead = select(nodes.c.name).where(this, ~is_alive(now)).with_for_update(skip_locked=True)
     return unknown.union(connection.scalars(dead))
 
 
@@ -159,7 +163,7 @@ def alive(connection: Connection) -> tuple[Node, ...]:
     The age of a node that returned after its silence limit counts from its return.
     """
     now = dialect.of(connection).now_ms(connection)
-    live = select(nodes).where(nodes.c.seen_at + nodes.c.silence_ms >= now)
+    live = select(nodes).where(is_alive(now))
     rows = connection.execute(live.order_by(nodes.c.joined_at, nodes.c.name))
     return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts, row.silence_ms) for row in rows)
 
@@ -172,7 +176,7 @@ def members(connection: Connection) -> list[Member]:
     rows = connection.execute(
         select(nodes, func.coalesce(claimed.c.units, 0).label("units"))
         .outerjoin(claimed, claimed.c.holder == nodes.c.name)
-        .where(nodes.c.seen_at + nodes.c.silence_ms >= now)
+        .where(is_alive(now))
         .order_by(nodes.c.kind, nodes.c.joined_at, nodes.c.name)
     )
     return [

@@ -9,7 +9,7 @@ import pytest
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import Draining
-from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.recorder import COMMIT_SECONDS, LONGEST_COMMIT_SECONDS, Recorder, commit_interval
 from noughts_server.store.games.results import CommitReport
 from tests.support.arena import Arena
 
@@ -49,6 +49,14 @@ async def test_everything_recorded_is_committed_and_published_in_groups(arena: A
     assert [game for report in reports for game in report.games] == games
     assert len(reports) == 1
     assert reports[0].progress[0].finished
+
+
+@pytest.mark.parametrize("referees", [0, 1, 16, 17, 64, 128, 1_000])
+def test_many_referees_commit_less_often(referees: int) -> None:
+    interval = commit_interval(referees)
+    assert COMMIT_SECONDS <= interval <= LONGEST_COMMIT_SECONDS
+    assert referees / interval <= 64 or interval == LONGEST_COMMIT_SECONDS
+    assert (interval == COMMIT_SECONDS) is (referees <= 16)
 
 
 async def test_commits_begin_an_interval_apart(arena: Arena) -> None:

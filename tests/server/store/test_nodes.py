@@ -22,7 +22,15 @@ from noughts_server.store.nodes import (
     renew,
     silence_limit,
 )
-from noughts_server.store.tournaments.claims import FIRST_DELAY_MS, MOST_LOST, Claim, claim_next, give_up, hand_over
+from noughts_server.store.tournaments.claims import (
+    FIRST_DELAY_MS,
+    MOST_LOST,
+    Claim,
+    claim_next,
+    give_up,
+    hand_over,
+    has_free_units,
+)
 from noughts_server.store.tournaments.stops import play_stopped, stopped_tournaments
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, pause_tournament, start_tournament
 from tests.support.arena import NOW, Arena, made_up_game
@@ -165,6 +173,35 @@ async def test_played_units_are_never_claimed_again(arena: Arena) -> None:
     assert played == sorted(set(played))
     assert arena.rows("SELECT count(*), max(attempt) FROM units WHERE holder IS NULL") == [(len(played), 1)]
     assert arena.rows("SELECT games_done - games_total FROM tournaments") == [(0,)]
+
+
+async def test_referee_sees_whether_there_are_units_to_claim(arena: Arena) -> None:
+    tournament = await start_league(arena)
+    look = partial(has_free_units, tournament_id=tournament.id, holder=BERT.name)
+    assert await arena.store.read(partial(look, holding=()))
+    arena.execute(f"UPDATE tournaments SET games_total = {2 * tournament.unit_games}")
+    await claim_units(arena, tournament, ANNA)
+    assert await arena.store.read(partial(look, holding=()))
+    (held,) = await claim_units(arena, tournament, BERT)
+    assert not await arena.store.read(partial(look, holding=(held.number,)))
+    # Units that the referee does not play any more are free for it, like those of a dead one.
+    assert await arena.store.read(partial(look, holding=()))
+    await silence(arena, ANNA)
+    assert await arena.store.read(partial(look, holding=(held.number,)))
+
+
+async def test_unit_that_grew_is_claimed_again(arena: Arena) -> None:
+    tournament = await start_league(arena)
+    arena.execute("UPDATE tournaments SET games_total = 1 + unit_games")
+    for number in (0, 1):
+        (claim,) = await claim_units(arena, tournament, ANNA, holding=(0,)[:number])
+        assert claim.number == number
+    assert await claim_units(arena, tournament, ANNA, holding=(0,), played=(1,)) == []
+    arena.execute("UPDATE tournaments SET games_total = 3 * unit_games")
+    (grown,) = await claim_units(arena, tournament, ANNA, holding=(0,))
+    assert (grown.number, grown.attempt) == (1, 2)
+    (new,) = await claim_units(arena, tournament, ANNA, holding=(0, 1))
+    assert new.number == 2
 
 
 async def test_units_that_are_handed_over_can_be_claimed_at_once(arena: Arena) -> None:

@@ -15,7 +15,7 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import commit_games
 from noughts_server.store.nodes import Node, NodeKind, beat
 from noughts_server.store.ratings.rater import FoldingState
-from noughts_server.store.tournaments.claims import claim_next
+from noughts_server.store.tournaments.claims import claim_next, has_free_units
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
 from tests.support.arena import NOW, made_up_game, make_tournament
 from tests.support.databases import POSTGRESQL, change, databases_of, make_database, url_of
@@ -56,8 +56,8 @@ async def _copy(source: str, target: str) -> None:
     await new.close()
 
 
-def plans(connection: Connection, work: Callable[[Connection], Any]) -> Plans:
-    """Return PostgreSQL's plan of each statement of the work."""
+def plans(connection: Connection, work: Callable[[Connection], Any], *, analyze: bool = False) -> Plans:
+    """Return PostgreSQL's plan of each statement of the work. With `analyze`, run it again and show the rows read."""
     executed: list[tuple[str, Any]] = []
 
     def remember(_: Any, __: Any, statement: str, parameters: Any, ___: Any, many: bool) -> None:
@@ -74,7 +74,8 @@ def plans(connection: Connection, work: Callable[[Connection], Any]) -> Plans:
     plans_by_statement: Plans = {}
     for statement, parameters in executed:
         plans_by_statement[statement] = [
-            row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+            row[0]
+            for row in connection.exec_driver_sql(f"EXPLAIN {'(ANALYZE) ' if analyze else ''}{statement}", parameters)
         ]
     return plans_by_statement
 
@@ -112,3 +113,39 @@ def _claim_and_commit(connection: Connection) -> None:
     games = [made_up_game(tournament, claim.attempt, slot) for claim in claims for slot in claim.slots]
     report = commit_games(connection, games, FoldingState(), now_ms=NOW)
     assert report.games
+
+
+async def test_claim_reads_few_of_ten_thousand_units(large_url: str) -> None:
+    store = await Store.open(large_url)
+    try:
+        with store._writing.connect() as connection:  # it is rolled back at the end
+            read = _look_among_many_units(connection)
+    finally:
+        await store.close()
+    assert read
+    assert max(read) < 100, read
+
+
+def _look_among_many_units(connection: Connection) -> list[int]:
+    """Look for a unit among 10,000 complete ones, and return how many rows of units each query reads."""
+    tournament = get_tournament(connection, "fresh")
+    games_total = 20_000 * tournament.unit_games
+    connection.exec_driver_sql(f"UPDATE tournaments SET games_total = {games_total} WHERE id = {tournament.id}")
+    connection.exec_driver_sql(f"DELETE FROM units WHERE tournament_id = {tournament.id}")
+    row = f"{tournament.id}, number, 1, CASE WHEN number = 5000 THEN 0 ELSE {tournament.unit_games} END"
+    connection.exec_driver_sql(
+        f"INSERT INTO units (tournament_id, number, attempt, played) SELECT {row} FROM generate_series(0, 9999) number"
+    )
+    connection.exec_driver_sql("ANALYZE units")
+
+    def look(connection: Connection) -> None:
+        assert has_free_units(connection, tournament.id, REFEREE.name, holding=())
+
+    return [
+        sum(
+            round(float(rows))
+            for rows in re.findall(r"(?:actual .*rows=|Removed by Filter: )([0-9.]+)", "\n".join(plan))
+        )
+        for statement, plan in plans(connection, look, analyze=True).items()
+        if "FROM units" in statement
+    ]

@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0041"
+REVISION = "0042"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
@@ -394,6 +394,8 @@ units = Table(
     Column("games", BigInteger, nullable=False, server_default="0"),
     Column("plies", BigInteger, nullable=False, server_default="0"),
     Column("claimed_at", BigInteger, nullable=False, server_default="0"),
+    # Claims look for units that are not complete.
+    Index("ix_units_open", "tournament_id", "played", "number"),
 )
 
 # The live servers and referees of a cluster.

@@ -1,9 +1,9 @@
 """Claims of units of work. A claim invalidates all earlier claims of the unit."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, case, exists, func, select, update
 
 from noughts_referee.work_units import GameSoFar, Slot
 from noughts_server.competition.units import unit_count, unit_ordinals
@@ -12,6 +12,7 @@ from noughts_server.store import nodes
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import TournamentState, games, units
+from noughts_server.store.engine.schema import nodes as nodes_table
 from noughts_server.store.journal import count_plies, games_so_far
 from noughts_server.store.tournaments.stops import play_resumed, play_stopped
 from noughts_server.store.tournaments.tournaments import (
@@ -28,6 +29,9 @@ FIRST_DELAY_MS, LONGEST_DELAY_MS = 60_000, 3_600_000
 """The delay between two claims of such a unit. It doubles with each further loss."""
 _MOST_KEPT = MOST_LOST + 8
 """Names of lost nodes that a unit keeps. With more, the delay would not grow."""
+
+_UNITS_A_QUERY = 32
+"""Rows of units that a claim reads at once. Nearly every claim needs only the first ones."""
 
 
 class Claim(NamedTuple):
@@ -111,25 +115,14 @@ def claim_next(
         _release_complete(connection, tournament, number)
     if tournament.state is not TournamentState.RUNNING:
         return []
-    first = tournament.folded // tournament.unit_games
-    count = unit_count(tournament.games_total, tournament.unit_games)
-    later_units = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
-    unit_rows: dict[int, Row[Any]] = {row.number: row for row in connection.execute(later_units)}
-    holders = {row.holder for row in unit_rows.values() if row.holder not in (None, holder)}
-    silent = holders.difference(node.name for node in nodes.alive(connection))
-    live = holders - (nodes.lock_dead(connection, silent) if silent else frozenset())
     now = dialect.of(connection).now_ms(connection)
     claims: list[Claim] = []
     waiting: list[_Waiting] = []
-    has_players = False
-    for number in range(first, count):
-        row = unit_rows.get(number)
-        if row is not None:
-            if row.played >= len(unit_ordinals(number, tournament.games_total, tournament.unit_games)):
-                continue
-            if row.holder in live or (row.holder == holder and number in holding):
-                has_players = True
-                continue
+    is_played = False
+    for number, row in _free_units(connection, tournament, holder, holding, now):
+        if row is not None and row.holder not in (None, holder) and not nodes.lock_dead(connection, {row.holder}):
+            is_played = True  # the holder's heartbeat is on its way
+            continue
         history = _history(connection, tournament, number, row, holder)
         if history.next_claim_at > now:
             waiting.append(_Waiting(history.next_claim_at, number, len(history.lost)))
@@ -146,7 +139,7 @@ def claim_next(
             break
     if claims and tournament.reason and tournament.retry_at is None:
         play_resumed(connection, tournament_id, now_ms=now)
-    if waiting and not claims and not has_players:
+    if waiting and not claims and not is_played and not _has_players(connection, tournament, holder, holding, now):
         retry_at, number, lost = min(waiting)
         ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
         reason = _REASON.format(lost, ordinals.start, ordinals.stop - 1)
@@ -154,23 +147,78 @@ def claim_next(
     return claims
 
 
+def has_free_units(connection: Connection, tournament_id: int, holder: str, *, holding: Collection[int]) -> bool:
+    """Return whether `claim_next` would find units that this holder can claim, or that wait. Raises NotFound."""
+    tournament = get_tournament_by_id(connection, tournament_id)
+    if not tournament.unit_games or tournament.state is not TournamentState.RUNNING:
+        return False
+    now = dialect.of(connection).now_ms(connection)
+    return next(_free_units(connection, tournament, holder, holding, now), None) is not None
+
+
 def open_units(connection: Connection) -> int:
     """Return the number of units of running tournaments that are not played completely, with a holder or without."""
     number = 0
     for tournament in running_tournaments(connection):
-        if not tournament.unit_games:
-            continue
-        first = tournament.folded // tournament.unit_games
-        last = unit_count(tournament.games_total, tournament.unit_games) - 1
-        games_of_last = len(unit_ordinals(last, tournament.games_total, tournament.unit_games))
-        is_complete = (units.c.played >= tournament.unit_games) | (
-            (units.c.number == last) & (units.c.played >= games_of_last)
-        )
-        complete = select(func.count()).where(
-            units.c.tournament_id == tournament.id, units.c.number.between(first, last), is_complete
-        )
-        number += last + 1 - first - int(connection.execute(complete).scalar_one())
+        if tournament.unit_games:
+            open_rows = select(func.count()).where(*_incomplete(tournament))
+            number += int(connection.execute(open_rows).scalar_one()) + len(_unclaimed(connection, tournament))
     return number
+
+
+def _free_units(
+    connection: Connection, tournament: Tournament, holder: str, holding: Collection[int], now: int
+) -> Iterator[tuple[int, Row[Any] | None]]:
+    """Yield the numbers of the units without a live holder, in order, each with its row (None: never claimed).
+
+    Units that the holder holds, but does not play now, are free for it. The number of rows that this reads depends on
+    the number of units that are played at the same time, not on the size of the tournament.
+    """
+    after = -1
+    while True:
+        free = select(units).where(*_incomplete(tournament), ~_is_held(holder, holding, now), units.c.number > after)
+        rows = connection.execute(free.order_by(units.c.number).limit(_UNITS_A_QUERY)).all()
+        for row in rows:
+            yield row.number, row
+        if len(rows) < _UNITS_A_QUERY:
+            break
+        after = rows[-1].number
+    for number in _unclaimed(connection, tournament):
+        yield number, None
+
+
+def _has_players(
+    connection: Connection, tournament: Tournament, holder: str, holding: Collection[int], now: int
+) -> bool:
+    held = select(units.c.number).where(*_incomplete(tournament), _is_held(holder, holding, now))
+    return connection.execute(held.limit(1)).first() is not None
+
+
+def _incomplete(tournament: Tournament) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for rows of units that are not played completely, as `ix_units_open` can find them."""
+    last = unit_count(tournament.games_total, tournament.unit_games) - 1
+    games_of_last = len(unit_ordinals(last, tournament.games_total, tournament.unit_games))
+    return (
+        units.c.tournament_id == tournament.id,
+        units.c.played < tournament.unit_games,
+        units.c.number.between(tournament.folded // tournament.unit_games, last),
+        (units.c.number != last) | (units.c.played < games_of_last),
+    )
+
+
+def _is_held(holder: str, holding: Collection[int], now: int) -> ColumnElement[bool]:
+    """Return the condition for units of another live node, and for those that `holder` plays now."""
+    alive = exists().where(nodes_table.c.name == units.c.holder, nodes.is_alive(now))
+    return case((units.c.holder == holder, units.c.number.in_(list(holding))), else_=alive)
+
+
+def _unclaimed(connection: Connection, tournament: Tournament) -> range:
+    """Return the units that were never claimed. Units are claimed in order, so they follow the last one with a row."""
+    of_tournament = units.c.tournament_id == tournament.id
+    newest = connection.execute(select(func.max(units.c.number)).where(of_tournament)).scalar_one()
+    first = tournament.folded // tournament.unit_games
+    begin = first if newest is None else max(first, newest + 1)
+    return range(begin, unit_count(tournament.games_total, tournament.unit_games))
 
 
 class _Waiting(NamedTuple):
