@@ -63,6 +63,7 @@ from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.play import PlayServicer
 from noughts_server.services.registration import RegistrationServicer
+from noughts_server.services.seeks import Seeks
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tests import TestServicer
 from noughts_server.services.tokens import TokenServicer
@@ -246,6 +247,7 @@ async def running_server(
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
+        seeks = Seeks(store=store, sessions=sessions, director=director, limiter=limiter, bus=bus, leads=leads)
         ladders = pairing_online_bots(store, sessions, recorder, bus, leads)
         work = (tokens, challenges, ladders, guard.run(), webhooks, open_files.watch(), deleting_leftovers(store))
         await stack.enter_async_context(running(*work))
@@ -265,6 +267,7 @@ async def running_server(
             await stack.enter_async_context(running(absences.run()))
             await stack.enter_async_context(play.supplying(resumes_play=settings.resumes_play))
         await stack.enter_async_context(director.directing(resumes_play=settings.resumes_play))
+        await stack.enter_async_context(running(seeks.run()))
         await _set_health(health_servicer, serves=store.trouble is None)
         if store.closed_to_others:
             logger.warning("database_made_private")

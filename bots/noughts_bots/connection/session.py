@@ -61,6 +61,8 @@ class _Session:
         try:
             with end_of_stream(call):
                 hello = self._dialogue.hello(self._login.name, self._login.version)
+                if self._login.seek is not None:
+                    hello.hello.seek.CopyFrom(self._login.seek)
                 frame = await greet(call, hello, self._on_event)
                 self._dialogue.read_welcome(frame.welcome)
                 self.welcomed = True

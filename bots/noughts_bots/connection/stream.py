@@ -24,6 +24,7 @@ from noughts_proto.transport import TOKEN_KEY, addresses_of
 from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
+from noughts_proto.v1.types_pb2 import Seek
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 """Seconds of the first wait before a reconnection, which doubles each time, and of the longest one."""
@@ -75,6 +76,8 @@ class Login:
     reconnect: bool = True
     wait: float = math.inf
     """Seconds after which the bot gives up if it has never been connected."""
+    seek: Seek | None = None
+    """The rated games that the bot seeks."""
 
 
 class Session(Protocol):

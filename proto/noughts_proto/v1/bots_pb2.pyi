@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from noughts_proto.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -36,6 +37,7 @@ class Bot(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     LINK_FIELD_NUMBER: _builtins.int
     SUMMARY_FIELD_NUMBER: _builtins.int
+    SEEK_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -64,6 +66,10 @@ class Bot(_message.Message):
     def summary(self) -> Global___BotSummary:
         """Output only. Its rated games; only in the answer of ListBots."""
 
+    @_builtins.property
+    def seek(self) -> _types_pb2.Seek:
+        """Output only. The rated games that it seeks; unset: none, or it is offline."""
+
     def __init__(
         self,
         *,
@@ -78,10 +84,11 @@ class Bot(_message.Message):
         description: _builtins.str = ...,
         link: _builtins.str = ...,
         summary: Global___BotSummary | None = ...,
+        seek: _types_pb2.Seek | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time", "summary", b"summary"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time", "seek", b"seek", "summary", b"summary"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "latest_version", b"latest_version", "link", b"link", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time", "summary", b"summary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "latest_version", b"latest_version", "link", b"link", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time", "seek", b"seek", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -345,6 +352,7 @@ class ListBotsRequest(_message.Message):
     SEARCH_FIELD_NUMBER: _builtins.int
     ORDER_FIELD_NUMBER: _builtins.int
     RATING_LIST_FIELD_NUMBER: _builtins.int
+    SEEKING_ONLY_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -361,6 +369,8 @@ class ListBotsRequest(_message.Message):
     """`name`; `games`: the most rated games first; `rating`: the highest rating first (see BotSummary). Empty: `name`."""
     rating_list: _builtins.str
     """Only bots that are rated in this list, e.g. `tictactoe/untimed`; empty: all bots."""
+    seeking_only: _builtins.bool
+    """Only bots that seek games."""
     def __init__(
         self,
         *,
@@ -372,10 +382,11 @@ class ListBotsRequest(_message.Message):
         search: _builtins.str = ...,
         order: _builtins.str = ...,
         rating_list: _builtins.str = ...,
+        seeking_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "show_retired", b"show_retired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "seeking_only", b"seeking_only", "show_retired", b"show_retired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -437,6 +437,7 @@ class BotPresence(_message.Message):
     ONLINE_FIELD_NUMBER: _builtins.int
     LOGIN_FIELD_NUMBER: _builtins.int
     STORED_ENDS_FIELD_NUMBER: _builtins.int
+    SEEK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     bot: _builtins.int
     name: _builtins.str
@@ -459,6 +460,8 @@ class BotPresence(_message.Message):
     stored_ends: _builtins.bool
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def seek(self) -> _types_pb2.Seek: ...
     def __init__(
         self,
         *,
@@ -477,10 +480,11 @@ class BotPresence(_message.Message):
         online: _builtins.bool = ...,
         login: _builtins.int = ...,
         stored_ends: _builtins.bool = ...,
+        seek: _types_pb2.Seek | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["seek", b"seek"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "login", b"login", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "stored_ends", b"stored_ends", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "login", b"login", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "seek", b"seek", "stored_ends", b"stored_ends", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

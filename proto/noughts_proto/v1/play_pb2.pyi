@@ -153,6 +153,7 @@ class Hello(_message.Message):
     PREPARES_FIELD_NUMBER: _builtins.int
     OPENS_FIELD_NUMBER: _builtins.int
     STORED_ENDS_FIELD_NUMBER: _builtins.int
+    SEEK_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The version of the protocol. This file describes 1. The server refuses others with PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -186,6 +187,12 @@ class Hello(_message.Message):
         variant. While it is online, tournaments and challenges of a different variant are refused.
         """
 
+    @_builtins.property
+    def seek(self) -> _types_pb2.Seek:
+        """The rated games that it seeks while it is online and plays none. Unset: none. The server pairs bots of different
+        owners for two games with swapped sides.
+        """
+
     def __init__(
         self,
         *,
@@ -199,10 +206,11 @@ class Hello(_message.Message):
         prepares: _builtins.bool = ...,
         opens: _builtins.bool = ...,
         stored_ends: _builtins.bool = ...,
+        seek: _types_pb2.Seek | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["seek", b"seek"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "stored_ends", b"stored_ends", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "seek", b"seek", "stored_ends", b"stored_ends", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

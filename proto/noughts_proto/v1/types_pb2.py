@@ -24,21 +24,23 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/types.proto\x12\nnoughts.v1\"E\n\x0bTimeControl\x12\x0f\n\x07move_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62\x61nk_us\x18\x02 \x01(\x04\x12\x14\n\x0cincrement_us\x18\x03 \x01(\x04\"D\n\x07Thought\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\r\x12\r\n\x05nodes\x18\x02 \x01(\x04\x12\x0f\n\x07time_us\x18\x03 \x01(\r\x12\n\n\x02pv\x18\x04 \x03(\r*=\n\x04Side\x12\x14\n\x10SIDE_UNSPECIFIED\x10\x00\x12\x0e\n\nSIDE_FIRST\x10\x01\x12\x0f\n\x0bSIDE_SECOND\x10\x02*q\n\x06Result\x12\x16\n\x12RESULT_UNSPECIFIED\x10\x00\x12\x15\n\x11RESULT_FIRST_WINS\x10\x01\x12\x0f\n\x0bRESULT_DRAW\x10\x02\x12\x16\n\x12RESULT_SECOND_WINS\x10\x03\x12\x0f\n\x0bRESULT_VOID\x10\x04*\x97\x02\n\x0bTermination\x12\x1b\n\x17TERMINATION_UNSPECIFIED\x10\x00\x12\x14\n\x10TERMINATION_LINE\x10\x01\x12\x1a\n\x16TERMINATION_BOARD_FULL\x10\x02\x12\x1c\n\x18TERMINATION_ILLEGAL_MOVE\x10\x03\x12\x17\n\x13TERMINATION_TIMEOUT\x10\x04\x12\x1c\n\x18TERMINATION_DISCONNECTED\x10\x05\x12\x17\n\x13TERMINATION_CRASHED\x10\x06\x12\x18\n\x14TERMINATION_RESIGNED\x10\x07\x12\x1b\n\x17TERMINATION_ADJUDICATED\x10\x08\x12\x14\n\x10TERMINATION_VOID\x10\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cnoughts_proto/v1/types.proto\x12\nnoughts.v1\"E\n\x0bTimeControl\x12\x0f\n\x07move_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62\x61nk_us\x18\x02 \x01(\x04\x12\x14\n\x0cincrement_us\x18\x03 \x01(\x04\"D\n\x07Thought\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\r\x12\r\n\x05nodes\x18\x02 \x01(\x04\x12\x0f\n\x07time_us\x18\x03 \x01(\r\x12\n\n\x02pv\x18\x04 \x03(\r\"T\n\x04Seek\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12%\n\x04time\x18\x02 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\x14\n\x0crating_range\x18\x03 \x01(\r*=\n\x04Side\x12\x14\n\x10SIDE_UNSPECIFIED\x10\x00\x12\x0e\n\nSIDE_FIRST\x10\x01\x12\x0f\n\x0bSIDE_SECOND\x10\x02*q\n\x06Result\x12\x16\n\x12RESULT_UNSPECIFIED\x10\x00\x12\x15\n\x11RESULT_FIRST_WINS\x10\x01\x12\x0f\n\x0bRESULT_DRAW\x10\x02\x12\x16\n\x12RESULT_SECOND_WINS\x10\x03\x12\x0f\n\x0bRESULT_VOID\x10\x04*\x97\x02\n\x0bTermination\x12\x1b\n\x17TERMINATION_UNSPECIFIED\x10\x00\x12\x14\n\x10TERMINATION_LINE\x10\x01\x12\x1a\n\x16TERMINATION_BOARD_FULL\x10\x02\x12\x1c\n\x18TERMINATION_ILLEGAL_MOVE\x10\x03\x12\x17\n\x13TERMINATION_TIMEOUT\x10\x04\x12\x1c\n\x18TERMINATION_DISCONNECTED\x10\x05\x12\x17\n\x13TERMINATION_CRASHED\x10\x06\x12\x18\n\x14TERMINATION_RESIGNED\x10\x07\x12\x1b\n\x17TERMINATION_ADJUDICATED\x10\x08\x12\x14\n\x10TERMINATION_VOID\x10\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'noughts_proto.v1.types_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SIDE']._serialized_start=185
-  _globals['_SIDE']._serialized_end=246
-  _globals['_RESULT']._serialized_start=248
-  _globals['_RESULT']._serialized_end=361
-  _globals['_TERMINATION']._serialized_start=364
-  _globals['_TERMINATION']._serialized_end=643
+  _globals['_SIDE']._serialized_start=271
+  _globals['_SIDE']._serialized_end=332
+  _globals['_RESULT']._serialized_start=334
+  _globals['_RESULT']._serialized_end=447
+  _globals['_TERMINATION']._serialized_start=450
+  _globals['_TERMINATION']._serialized_end=729
   _globals['_TIMECONTROL']._serialized_start=44
   _globals['_TIMECONTROL']._serialized_end=113
   _globals['_THOUGHT']._serialized_start=115
   _globals['_THOUGHT']._serialized_end=183
+  _globals['_SEEK']._serialized_start=185
+  _globals['_SEEK']._serialized_end=269
 # @@protoc_insertion_point(module_scope)

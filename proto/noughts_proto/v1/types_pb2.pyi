@@ -184,3 +184,35 @@ class Thought(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Thought: _TypeAlias = Thought  # noqa: Y015
+
+@_typing.final
+class Seek(_message.Message):
+    """The wish of a bot for rated games against bots of other owners that have the same wish."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    RATING_RANGE_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    """One variant, e.g. `connect4`."""
+    rating_range: _builtins.int
+    """The largest difference between the ratings of both bots in the list of this variant and time; 0: any."""
+    @_builtins.property
+    def time(self) -> Global___TimeControl:
+        """The time control of both bots. It must have a clock."""
+
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        time: Global___TimeControl | None = ...,
+        rating_range: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rating_range", b"rating_range", "time", b"time", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Seek: _TypeAlias = Seek  # noqa: Y015

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_referee.work_units import FinishedGame
+from noughts_server.convert.seeks import seek_message
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.analyses import REQUESTED, AnalysisRequest
 from noughts_server.runtime.recorder import COMMITTED
@@ -44,6 +45,7 @@ def login_message(version: int, login: OnlineBot) -> pb.BotPresence:
         token=login.token or 0,
         declines_challenges=login.declines_challenges,
         variants=login.variants,
+        seek=seek_message(login.seek),
     )
 
 

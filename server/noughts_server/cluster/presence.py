@@ -13,6 +13,7 @@ from noughts_server.cluster.codecs import REFEREES, SERVERS, login_message
 from noughts_server.cluster.heartbeats import BEAT_SECONDS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
+from noughts_server.convert.seeks import seek_of
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
@@ -145,4 +146,5 @@ def _login(bot: pb.BotPresence) -> OnlineBot:
         token=bot.token or None,
         declines_challenges=bot.declines_challenges,
         variants=tuple(bot.variants),
+        seek=seek_of(bot.seek, "seek") if bot.HasField("seek") else None,
     )

@@ -1,6 +1,8 @@
 """Protocol messages of bots, their versions and submitted programs."""
 
 from noughts_proto.v1 import bots_pb2 as pb
+from noughts_server.competition.seeks import Seek
+from noughts_server.convert.seeks import seek_message
 from noughts_server.convert.times import timestamp
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.people.bot_lists import ListedBot
@@ -8,7 +10,7 @@ from noughts_server.store.people.bots import Bot
 from noughts_server.store.people.submissions import Submission
 
 
-def bot_message(bot: Bot, *, online: bool, summary: pb.BotSummary | None = None) -> pb.Bot:
+def bot_message(bot: Bot, *, online: bool, seek: Seek | None = None, summary: pb.BotSummary | None = None) -> pb.Bot:
     return pb.Bot(
         name=bot_name(bot.name),
         owner=bot.owner,
@@ -20,11 +22,12 @@ def bot_message(bot: Bot, *, online: bool, summary: pb.BotSummary | None = None)
         open_to_tests=bot.open_to_tests,
         description=bot.description,
         link=bot.link,
+        seek=seek_message(seek),
         summary=summary,
     )
 
 
-def listed_bot_message(listed: ListedBot, *, online: bool) -> pb.Bot:
+def listed_bot_message(listed: ListedBot, *, online: bool, seek: Seek | None) -> pb.Bot:
     """Return a bot of a list, with a summary of its rated games."""
     summary = pb.BotSummary(
         games=listed.games,
@@ -34,7 +37,7 @@ def listed_bot_message(listed: ListedBot, *, online: bool) -> pb.Bot:
         variants=listed.variants,
         variants_total=listed.variants_total,
     )
-    return bot_message(listed.bot, online=online, summary=summary)
+    return bot_message(listed.bot, online=online, seek=seek, summary=summary)
 
 
 def bot_version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:

@@ -14,7 +14,9 @@ BURST_SECONDS = 10
 """After this many quiet seconds a caller can use this many seconds of a limit per second at once."""
 DAY_SECONDS = 86_400
 """After this many quiet seconds a caller can use all of a daily limit at once."""
-DAILY = frozenset({"settings_bytes", "daily_changes", "registration_attempts", "registrations", "all_registrations"})
+DAILY = frozenset(
+    {"settings_bytes", "daily_changes", "registration_attempts", "registrations", "all_registrations", "seeks"}
+)
 """The daily limits, which become available again evenly over the day. Other limits with a rate are per second."""
 
 _MOST = 1_000_000_000
@@ -132,6 +134,8 @@ class Limits:
     """Open challenges of one owner."""
     bot_challenges: int = 2
     """Open challenges of one bot, made by it or against it, and running or stopped tests of others against it."""
+    seeks: int = 200
+    """Pairings of one owner's bots that seek games, in a day. Each has two rated games."""
     guest_move_seconds: int = 60
     """Seconds for a move, of an increment and of a margin, in a challenge or test between bots of two owners."""
     guest_base_seconds: int = 3_600

@@ -153,6 +153,8 @@ class _RelaySession:
         hello.bot, hello.version = self.login.name, self.login.version
         hello.max_games = self.plan.max_games or hello.max_games
         hello.declines_challenges = hello.declines_challenges or not self.plan.challenges
+        if self.login.seek is not None:
+            hello.seek.CopyFrom(self.login.seek)
         return pb.PlayRequest(hello=hello)
 
     async def _pass_frames(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:

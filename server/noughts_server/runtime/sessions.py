@@ -19,6 +19,7 @@ from noughts_referee.frame_connection import MOST_GAMES, UNTIMED_GAMES, FrameCon
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
+from noughts_server.competition.seeks import Seek
 from noughts_server.core.errors import InvalidArgument, NoughtsError, WrongState
 from noughts_server.core.resource_names import bot_name, game_name
 from noughts_server.core.version import software_version
@@ -60,6 +61,8 @@ class OnlineBot:
     declines_challenges: bool
     variants: tuple[str, ...] = ()
     """The variants it plays, as it names them (see `covers`); empty: all."""
+    seek: Seek | None = None
+    """The rated games that it seeks."""
 
     @classmethod
     def submitted(cls, submission: Submission) -> "OnlineBot":
@@ -269,6 +272,10 @@ class Sessions:
     def bots_online(self) -> set[int]:
         """Return the keys of the bots that are online in any version, at any server of a cluster."""
         return {login.bot for login in self.logins_online().values()}
+
+    def seeks(self) -> dict[int, Seek]:
+        """Return what the online bots seek, by key, at any server of a cluster."""
+        return {login.bot: login.seek for login in self.logins_online().values() if login.seek is not None}
 
     def logins_online(self) -> dict[int, OnlineBot]:
         """Return the logins of the bot versions that are online, at any server of a cluster."""

@@ -83,6 +83,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
         online = self._sessions.bots_online()
+        seeks = self._sessions.seeks()
         size = page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListBotsResponse:
@@ -93,11 +94,14 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 owner=request.owner,
                 search=request.search,
                 retired=request.show_retired,
-                bot_ids=online if request.online_only else None,
+                bot_ids=set(seeks) if request.seeking_only else online if request.online_only else None,
                 order=request.order,
                 rating_list=request.rating_list,
             )
-            bots = build_each(lambda item: listed_bot_message(item, online=item.bot.id in online), page.items)
+            bots = build_each(
+                lambda item: listed_bot_message(item, online=item.bot.id in online, seek=seeks.get(item.bot.id)),
+                page.items,
+            )
             return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
         return await answer_in_turn(self._store, read)
@@ -199,7 +203,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=trial.variant)
 
     def _message(self, bot: Bot) -> pb.Bot:
-        return bot_message(bot, online=bot.id in self._sessions.bots_online())
+        seek = self._sessions.seeks().get(bot.id)
+        return bot_message(bot, online=bot.id in self._sessions.bots_online(), seek=seek)
 
     def _hosting_of(self, kind: str) -> Hosting:
         """Return the hosting of submitted bots. Raises WrongState if the server accepts no bots of this kind."""

@@ -17,6 +17,7 @@ from noughts_server.services.delivery import Delivery
 from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
+from noughts_server.services.seeks import check_seek
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.bots import BotVersion, log_in, log_in_again
 from noughts_server.store.people.scopes import play_as
@@ -86,6 +87,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     async def _serve(
         self, context: PlayContext, hello: pb.Hello, *, owner: int, name: str, version: str, token: int | None
     ) -> None:
+        seek = check_seek(hello, self._limiter.limits) if hello.HasField("seek") and token is not None else None
         bot = await self._log_in(owner, name, version, token)
         waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.id))
         welcome = self._sessions.welcome(hello, bot)
@@ -96,6 +98,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             token=token,
             declines_challenges=hello.declines_challenges,
             variants=tuple(hello.variants),
+            seek=seek,
         )
         if token is not None:
             await self._first_entries.enter(bot, login)

@@ -74,6 +74,12 @@ NEW_SESSION = (
         expected="true or false: whether bots of other owners can challenge the bot",
         default=True,
     ),
+    Field(
+        name="seek",
+        schema={"type": "string", "maxLength": _LONGEST_TEXT},
+        expected="the rated games that the bot seeks, e.g. variant=connect4,time=1/move,rating=+-200; empty: none",
+        default="",
+    ),
 )
 MOVE = (
     Field(

@@ -68,6 +68,28 @@ def test_two_bots_play_rated_games_over_http(site: Site, server: ServerUnderTest
     assert ratings[0]["row"]["games"] == 2
 
 
+def test_bots_over_http_seek_games_and_play_them(site: Site, server: ServerUnderTest) -> None:
+    wish = "variant=tictactoe,time=60/move,rating=+-300"
+    pair = bots(site, server, "seek-a", "seek-b", seek=wish)
+    listed = eventually(lambda: site.get("/api/v1/bots?seeking_only=true").document["bots"])
+    time = {"move_us": 60_000_000, "bank_us": 0, "increment_us": 0}
+    assert listed[0]["seek"] == {"variant": "tictactoe", "time": time, "rating_range": 300}
+    assert "Seeking opponents" in site.get("/").text
+    ends = play_together(*pair, games=2)
+    assert {end["game"].partition("/games/")[0] for end in ends[0]} == {
+        end["game"].partition("/games/")[0] for end in ends[1]
+    }
+    assert ends[0][0]["opponent"] == "seek-b"
+    assert eventually(lambda: site.get("/api/v1/bots/seek-a/ratings").document["ratings"])[0]["row"]["games"] == 2
+    for bot in pair:
+        bot.leave()
+    eventually(lambda: not site.get("/api/v1/bots?seeking_only=true").document["bots"])
+    for wrong, words in (("tictactoe", "expected variant, time"), ("variant=tictactoe,time=none", "with a clock")):
+        refused = send(site.address, "POST", PLAY, server.token("owner-seek-a"), {"bot": "seek-a", "seek": wrong})
+        assert refused.status == 400
+        assert words in refused.document["error"]["message"]
+
+
 def test_answers_follow_the_openapi_document(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
     pair = bots(site, server, "schema-a", "schema-b", capacity=2)
     check_schema(pair[0].opened, "PlaySession")

@@ -1,16 +1,30 @@
-"""Challenges: unrated tournaments of two bots that start at once."""
+"""Challenges: tournaments of two bots that start at once; unrated, except those of two bots that seek games."""
 
 import secrets
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
+from noughts_server.competition.elo import START
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import bot_name
-from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
-from noughts_server.store.people.bots import BotVersion
+from noughts_server.store.engine.bulk import in_batches
+from noughts_server.store.engine.schema import (
+    Kind,
+    TournamentState,
+    bot_versions,
+    bots,
+    entries,
+    rating_lists,
+    ratings,
+    tournaments,
+)
+from noughts_server.store.people.bots import BotVersion, get_version_by_id
+from noughts_server.store.people.tokens import SITE_OWNER, create_owner
 from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
@@ -41,6 +55,50 @@ def create_challenge(
     for bot in bots:
         join_tournament(connection, slug, bot=bot.bot, version=bot.version)
     return start_tournament(connection, slug, now_ms=now_ms)
+
+
+def create_sought_pair(
+    connection: Connection, versions: Sequence[int], settings: TournamentSettings, *, now_ms: int
+) -> str:
+    """Create rated games of two bot versions that seek them, start them, and return the ID.
+
+    The website's owner organises them, so that neither side can cancel a game. Games move a rating as little as those
+    of tournaments in which an owner's bots cannot meet each other. Raises WrongState for a retired bot.
+    """
+    slug = f"seek-{secrets.token_hex(5)}"
+    bots = [get_version_by_id(connection, version) for version in versions]
+    settings = replace(settings, title=" - ".join(bot.bot for bot in bots))
+    new = NewTournament(slug, settings, kind=Kind.CHALLENGE, seed_kind=SeedKind.DRAWN, own_rated=False)
+    create_tournament(connection, new, owner_id=create_owner(connection, SITE_OWNER), now_ms=now_ms)
+    for bot in bots:
+        join_tournament(connection, slug, bot=bot.bot, version=bot.version)
+    start_tournament(connection, slug, now_ms=now_ms)
+    return slug
+
+
+class SeekingBot(NamedTuple):
+    """The facts about a bot version that decide its pairing."""
+
+    owner: int
+    rating: float
+
+
+def seeking_bots(connection: Connection, lists: Mapping[int, tuple[str, str]]) -> dict[int, SeekingBot]:
+    """Return these bot versions, by key, with their ratings in the list of this variant and time class.
+
+    Retired bots are left out.
+    """
+    found: dict[int, SeekingBot] = {}
+    versions = select(bot_versions.c.id, bots.c.id.label("bot"), bots.c.owner_id).join(bots)
+    for batch in in_batches(sorted(lists)):
+        active = versions.where(bot_versions.c.id.in_(batch), bots.c.retired_at.is_(None))
+        for row in connection.execute(active).all():
+            variant, time_class = lists[row.id]
+            of_list = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+            rating = select(ratings.c.rating).join(rating_lists, rating_lists.c.id == ratings.c.list_id)
+            stored = connection.scalar(rating.where(ratings.c.bot_id == row.bot, *of_list))
+            found[row.id] = SeekingBot(row.owner_id, START if stored is None else stored)
+    return found
 
 
 def open_challenges(connection: Connection) -> dict[str, list[int]]:

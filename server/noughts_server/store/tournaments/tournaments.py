@@ -457,7 +457,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
         concurrency=settings.most_concurrent,
-        guest=tournament.kind is Kind.CHALLENGE or guest_test,
+        guest=(tournament.kind is Kind.CHALLENGE and not settings.rated) or guest_test,
         guest_test=guest_test,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         time=settings.time,

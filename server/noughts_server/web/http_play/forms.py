@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from noughts_server.competition.seeks import Seek, SeekError, parse_seek
 from noughts_server.web.documents import Document
 from noughts_server.web.json_bodies import read_json, shown_json
 from noughts_server.web.play_contract import MOVE, MOVES, NEW_SESSION, Field
@@ -15,6 +16,9 @@ from noughts_server.web.upstream import Failure
 _MOST_BODY_BYTES = 256 << 10
 _LONGEST_NAME_SHOWN = 60
 """Characters of an unknown name that an error shows."""
+
+_SHOWN = 60
+"""Characters of a wrong wish that an error shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class NewSession:
     variants: tuple[str, ...]
     capacity: int
     accepts_challenges: bool
+    seek: Seek | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,16 @@ async def read_new_session(request: Request) -> NewSession:
         variants=tuple(values["variants"]),
         capacity=values["capacity"],
         accepts_challenges=values["accepts_challenges"],
+        seek=_seek(values["seek"]),
     )
+
+
+def _seek(text: str) -> Seek | None:
+    try:
+        return parse_seek(text) if text else None
+    except SeekError as error:
+        expected = error.expected.replace("`", "")
+        raise Failure(400, f"seek: got {error.got[:_SHOWN]!r}, expected {expected}", field="seek") from error
 
 
 async def read_moves(request: Request) -> list[SentMove]:

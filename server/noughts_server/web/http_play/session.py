@@ -349,6 +349,12 @@ class _Stream:
             variants=wish.variants,
             stored_ends=True,
         )
+        if wish.seek is not None:
+            time = wish.seek.time
+            hello.seek.variant = wish.seek.variant
+            hello.seek.time.move_us, hello.seek.time.bank_us = time.move_us, time.bank_us
+            hello.seek.time.increment_us = time.increment_us
+            hello.seek.rating_range = wish.seek.rating_range
         return pb.PlayRequest(hello=hello)
 
     def _take(self, frame: pb.PlayResponse) -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
-from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_of
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
@@ -18,7 +18,7 @@ from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
-_TOURNAMENTS, _RUNNING, _LISTS, _BEST = 50, 6, 3, 3
+_TOURNAMENTS, _RUNNING, _LISTS, _BEST, _SEEKING = 50, 6, 3, 3, 4
 _RECENT, _GAMES = 3, 50
 """Tournaments that can have a game of the day, and how many of their games are considered."""
 _SHARED_SECONDS = 1.0
@@ -100,7 +100,9 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     recent = [tournament["name"] for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
     fullest = sorted(list_page["rating_lists"], key=lambda rating_list: -int(rating_list["games"]))[:_LISTS]
     names = {*recent, *live}
-    tournaments, game_pages, best = await asyncio.gather(
+    list_seeking = bots_pb2.ListBotsRequest(seeking_only=True, page_size=_SEEKING)
+    seeking, tournaments, game_pages, best = await asyncio.gather(
+        _part({"bots": []}, upstream.ask(upstream.bots.ListBots, list_seeking)),
         asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
         asyncio.gather(
             *(
@@ -130,6 +132,7 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         "status": status,
         "tournaments": tournament_page["tournaments"],
         "requested": names,
+        "seeking": seeking["bots"],
         "tournaments_by_name": tournaments_by_name,
         "players": {
             name: {row.label: row for row in tournament.standings} for name, tournament in tournaments_by_name.items()

@@ -33,6 +33,15 @@ class BotOptions(ServerOptions):
     challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
         True
     )
+    seek: Annotated[
+        str,
+        Option(
+            "--seek",
+            metavar="WISH",
+            help="Seek rated games, e.g. `variant=connect4,time=1/move,rating=+-200`",
+            rich_help_panel="Game",
+        ),
+    ] = ""
     wait: Annotated[
         float,
         seconds_option("--connect-timeout", "--wait", least=0, most=86_400, help="Time limit for the first connection"),

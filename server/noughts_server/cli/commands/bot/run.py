@@ -13,6 +13,7 @@ from noughts_bots.connection.events import ConnectionLost, Online, is_news
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import BotSpec, make_built_in, parse_spec, unique_labels
 from noughts_bots.sdk.errors import VariantRefused
+from noughts_proto.v1 import types_pb2
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
@@ -28,6 +29,8 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions, read_memory
 from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.processes.signals import run_loop, until_terminated
+from noughts_server.competition.seeks import SeekError, parse_seek
+from noughts_server.convert.seeks import seek_message
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 
@@ -129,7 +132,15 @@ def _player(bot: _PlannedBot, locking: Locking, report_event: Callable[[RelayEve
             make_built_in(spec, read_variant("tictactoe"))
     address = options.address
     secret = require_token(options.token, options.token_file, bot.token_source)
-    login = Login(address, secret, bot.name, options.version, options.dialling(secret), wait=options.wait)
+    login = Login(
+        address,
+        secret,
+        bot.name,
+        options.version,
+        options.dialling(secret),
+        wait=options.wait,
+        seek=_seek(options.seek),
+    )
     if is_child:
         plan = RelayPlan(
             spec=spec,
@@ -159,6 +170,13 @@ def _player(bot: _PlannedBot, locking: Locking, report_event: Callable[[RelayEve
             player.close()
 
     return play_here
+
+
+def _seek(text: str) -> types_pb2.Seek | None:
+    try:
+        return seek_message(parse_seek(text)) if text else None
+    except SeekError as error:
+        raise UsageProblem(f"--seek {error.got!r}: expected {error.expected}") from error
 
 
 async def _play_all(players: dict[str, _Player]) -> None:
