@@ -18,6 +18,7 @@ import pytest
 
 from noughts_bots.connection.events import SessionEvent
 from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import (
     challenges_pb2,
     challenges_pb2_grpc,
@@ -36,6 +37,7 @@ from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_PAUSED,
     TOURNAMENT_STATE_RUNNING,
 )
+from noughts_proto.v1.types_pb2 import Seek, TimeControl
 from noughts_referee.rules import ON_THE_BOARD, Termination
 from noughts_server.core.proof_of_work import solve
 from tests.cluster.cluster import Cluster, running_cluster
@@ -326,6 +328,24 @@ async def test_a_proof_of_work_counts_at_all_servers_and_only_once() -> None:
         for server_stub in (here, there):
             again = server_stub.Register(registration_pb2.RegisterRequest(name="edsger", proof=proof))
             assert "not been solved" in (await refusal_of(again)).status.message
+
+
+async def test_bots_at_two_servers_that_seek_games_play_each_other() -> None:
+    seek = Seek(variant="tictactoe", time=TimeControl(move_us=5_000_000))
+    async with running_cluster(referees=1) as cluster, asyncio.TaskGroup() as tasks:
+        await cluster.make_tokens("eve")
+        playing = [
+            tasks.create_task(
+                play(Random(), Login(cluster.addresses[str(server.output)], cluster.tokens[owner], owner, seek=seek))
+            )
+            for server, owner in zip(cluster.servers, ("ada", "eve"), strict=True)
+        ]
+        async with asyncio.timeout(PATIENCE):
+            finished = "SELECT slug FROM tournaments WHERE slug LIKE 'seek-%' AND state = 4 AND games_done = 2"
+            while not rows_of(cluster.database, finished):  # noqa: ASYNC110  # other processes play
+                await asyncio.sleep(0.05)
+        for task in playing:
+            task.cancel()
 
 
 async def test_a_newcomer_to_a_ladder_plays_at_once_next_to_absent_entries() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tools.generated_pages import commands, diagrams, errors, figures, protocol, settings, variants
+from tools.generated_pages import commands, diagrams, errors, figures, programs, protocol, settings, variants
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "commands": commands.of_panel,
@@ -24,6 +24,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "variants": variants.table_of_variants,
     "methods": protocol.methods,
     "messages": protocol.messages,
+    "program": programs.text_of,
     "diagram": diagrams.figure,
 }
 """The functions that write each part, from its argument, as Markdown."""

@@ -15,6 +15,7 @@ import pytest
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PLAYER
 from tests.support.patience import PATIENCE
+from tests.support.processes import eventually
 
 
 def test_several_bots_of_one_process_play_each_other(
@@ -74,6 +75,21 @@ def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server:
         assert bots.wait(30) == 130
     errors = noughts("bot run right=random 'wrong name=random'", code=1, env=env).stderr
     assert "Error: 2 of 2 bots failed: " in errors
+
+
+def test_bots_of_two_owners_seek_games_and_play_them(noughts: Any, start: Any, database: str, server: str) -> None:
+    wish = "variant=tictactoe,time=5/move"
+    tokens = [noughts(f"token create --owner {owner} --db {database}").stdout.strip() for owner in ("ada", "bob")]
+    seeking = [{"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token} for token in tokens]
+    lines = [f"bot run {spec} --seek {wish}" for spec in ("ada=random", "bob=minimax")]
+    with start(lines[0], seeking[0]), start(lines[1], seeking[1]):
+        list_challenges = f"tournament list --challenges --server {server} --format json"
+        pairing = eventually(lambda: json.loads(noughts(list_challenges).stdout)["tournaments"])[-1]
+    assert sorted(pairing["title"].split(" - ")) == ["ada", "bob"]
+    for wrong, words in (("tictactoe", "expected variant, time"), (f"{wish},rating=200x", "a rating range such as")):
+        refused = noughts(f"bot run random --name ada --seek {wrong}", code=2, env=seeking[0])
+        assert "Error: --seek" in refused.stderr
+        assert words in refused.stderr
 
 
 @pytest.mark.parametrize(
