@@ -1,6 +1,7 @@
 """Reads the form for a new tournament."""
 
 import re
+import unicodedata
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,8 @@ from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
 from noughts_server.competition.formats import FORMATS, ROUND_ROBIN, TournamentFormat, format_named
-from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.competition.formats.tournament_format import OWN_SETTINGS, FormatError
+from noughts_server.competition.tournament_settings import MOST_CONCURRENT, OPTIONS, TournamentSettings
 from noughts_server.convert.settings import settings_message
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import tournament_name
@@ -20,8 +22,8 @@ from noughts_server.web.documents import Document
 from noughts_server.web.forms import LARGEST_NUMBER, FormErrors, moment_of, number_of, time_of, whole_number, wrong
 from noughts_server.web.upstream import Failure
 
-FORMAT_CHOICES = {str(kind).replace("-", "_"): f"{kind.title}: {kind.summary}" for kind in FORMATS}
-"""The formats, with their titles and summaries."""
+FORMAT_CHOICES = {str(kind).replace("-", "_"): kind for kind in FORMATS}
+"""The formats by their values in the form."""
 OPENING_CHOICES = {
     "": "none: the empty board",
     str(OpeningsKind.BALANCED): "at random, neither side ahead",
@@ -36,22 +38,24 @@ _DEFAULTS = {
     "variant": "tictactoe",
     "schedule": "round_robin",
     "games_per_pair": "2",
+    "bots": "8",
     "bank": "60",
     "increment": "0.5",
     "rated": "on",
 }
 _FIELDS = (
-    "title",
-    "id",
     "variant",
+    "other",
     "schedule",
     "games_per_pair",
-    "sprt",
     "rounds",
+    "sprt",
+    "stop_when_decided",
     "bank",
     "increment",
     "move",
-    "own_times",
+    "title",
+    "id",
     "start_at",
     "join_from",
     "join_until",
@@ -63,17 +67,19 @@ _FIELDS = (
     "openings_order",
     "openings_text",
     "symmetries",
+    "own_times",
     "concurrency",
     "seed",
     "repeat",
     "rated",
+    "bots",
 )
 """The fields that stand first in the form; the other options follow."""
 EMPTY_FORM: Document = {name: _DEFAULTS.get(name, "") for name in dict.fromkeys((*_FIELDS, *OPTIONS))}
 """The values of the empty form: the default of each field, in the order of the form."""
 FORM_FIELDS = {"name": "id", "kind": "openings", "openings": "plies", "order": "openings_order"}
 """The fields of the form for fields of the API that have another name there."""
-ADVANCED_FIELDS = {*OPTIONS, "concurrency", "seed"} - {"rounds", "sprt"}
+ADVANCED_FIELDS = {*OPTIONS, "concurrency", "seed"} - {*OWN_SETTINGS}
 """The fields of a part of the form that is folded up until one of them has a value."""
 _NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
 """Numeric fields of the settings, with their largest values; an empty one means the default."""
@@ -81,6 +87,9 @@ _NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(o
 _SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.default) is bool)
 _TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
 _LARGEST_SEED = 2**64 - 1
+_LONGEST_ADDRESS = 63
+FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
+"""The usual limits of entries, which the form leaves empty."""
 
 
 def tournament_in(values: Document) -> tournaments_pb2.Tournament:
@@ -88,6 +97,24 @@ def tournament_in(values: Document) -> tournaments_pb2.Tournament:
     errors = FormErrors()
     if not re.fullmatch(r"[a-z0-9-]{1,63}", values["id"]):
         errors.add(wrong("id", values["id"], "1 to 63 characters from a-z, 0-9 and -"))
+    settings = settings_in(values, errors)
+    seed = errors.read(partial(_seed, values), None)
+    tournament = settings_message(settings, seed=seed)
+    tournament.name = tournament_name(values["id"])
+    tournament.entries_min = errors.read(partial(number_of, values, "entries_min"), 0)
+    tournament.entries_max = errors.read(partial(number_of, values, "entries_max"), 0)
+    join_from, join_until, start_at = (
+        errors.read(partial(moment_of, values, field), None) for field in ("join_from", "join_until", "start_at")
+    )
+    tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
+    if values["repeat"]:
+        tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
+    errors.check(EMPTY_FORM)
+    return tournament
+
+
+def settings_in(values: Document, errors: FormErrors) -> TournamentSettings:
+    """Return the settings in the fields, with defaults for wrong ones, which it adds to the errors."""
     options: dict[str, Any] = {field: values[field] for field in ("title", *_TEXTS)}
     for field, most in _NUMBERS.items():
         if number := errors.read(partial(number_of, values, field, most), 0):
@@ -105,19 +132,64 @@ def tournament_in(values: Document) -> tournaments_pb2.Tournament:
         rated=bool(values["rated"]) and not own_times,
         **options,
     )
-    seed = errors.read(partial(_seed, values), None)
-    tournament = settings_message(settings, seed=seed)
-    tournament.name = tournament_name(values["id"])
-    tournament.entries_min = errors.read(partial(number_of, values, "entries_min"), 0)
-    tournament.entries_max = errors.read(partial(number_of, values, "entries_max"), 0)
-    join_from, join_until, start_at = (
-        errors.read(partial(moment_of, values, field), None) for field in ("join_from", "join_until", "start_at")
-    )
-    tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
-    if values["repeat"]:
-        tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
-    errors.check(EMPTY_FORM)
-    return tournament
+    for check in (partial(settings.schedule.check, settings), settings.check_fuel, settings.check_adjudication):
+        try:
+            check()
+        except FormatError as error:
+            errors.add(wrong(error.setting, str(error.got), error.expected))
+    return settings
+
+
+def address_of(title: str) -> str:
+    """Return the part of an address for a title: `spring-cup-2026` for `Spring Cup 2026`; empty without letters."""
+    letters = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:_LONGEST_ADDRESS].strip("-")
+
+
+def values_of(tournament: Document) -> Document:
+    """Return the values of the form for another tournament with the same settings, without its address and times.
+
+    A list of openings that is not a book is missing, because the server does not send it.
+    """
+    variant, _, rule = tournament["variant"].partition("+")
+    time, openings = tournament["time"], tournament["openings"] or {}
+    own_times = (f"{label}={_time_text(each)}" for label, each in tournament["own_times"].items())
+    kind = openings.get("kind", "")
+    book = openings.get("name", "") if kind == OpeningsKind.LIST else ""
+    texts = {
+        **{name: tournament[name] for name in OPTIONS},
+        "title": tournament["title"],
+        "variant": variant,
+        "opening_rule": rule,
+        "schedule": tournament["schedule"],
+        "games_per_pair": tournament["games_per_pair"],
+        "bots": max(tournament["entries"], 2),
+        "bank": time["bank_us"] / 1e6,
+        "increment": time["increment_us"] / 1e6,
+        "move": time["move_us"] / 1e6,
+        "own_times": "\n".join(own_times),
+        "entries_min": tournament["entries_min"] if tournament["entries_min"] > FEWEST_ENTRIES else "",
+        "entries_max": tournament["entries_max"] if tournament["entries_max"] < MOST_ENTRIES else "",
+        "openings": book if book in BOOKS else kind,
+        "plies": openings.get("plies", ""),
+        "openings_order": openings.get("order", ""),
+        "symmetries": "on" if openings.get("symmetries") else "",
+        "concurrency": tournament["concurrency"] if tournament["concurrency"] != MOST_CONCURRENT else "",
+        "rated": "on" if tournament["rated"] else "",
+    }
+    return {name: _field_text(texts.get(name, "")) for name in EMPTY_FORM}
+
+
+def _field_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else ""
+    if isinstance(value, float):
+        return f"{value:.15g}" if value else ""
+    return str(value or "")
+
+
+def _time_text(time: Document) -> str:
+    return str(TimeControl(move_us=time["move_us"], bank_us=time["bank_us"], increment_us=time["increment_us"]))
 
 
 def _schedule(values: Document) -> TournamentFormat:

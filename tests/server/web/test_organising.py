@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.estimate import estimate_of
+from noughts_server.web.new_tournament import EMPTY_FORM, values_of
 from noughts_server.web.signin import Visitor
 from tests.support.background import bots_online
 from tests.support.browser import page_in
@@ -46,9 +48,9 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         page.goto("/organise")
         page.get_by_label("Your token").fill(token)
         page.keyboard.press("Enter")
-        page.get_by_label("Address").fill(f"{owner}-cup")
+        page.get_by_role("radio", name="Knockout").check(force=True)
         page.get_by_label("Title").fill("From the browser")
-        page.get_by_label("Format").select_option("knockout")
+        page.get_by_label("Address").fill(f"{owner}-cup")
         page.get_by_label("On the clock").fill("")
         page.get_by_label("Added after each move").fill("")
         page.get_by_role("button", name="Create the tournament").click()
@@ -90,7 +92,7 @@ def test_errors_of_wrong_fields_are_shown_next_to_all_of_them(
             expect(field).to_have_attribute("aria-invalid", "true")
             assert "tournament.name" not in page.content()
         expect(page.get_by_role("alert")).to_have_count(2)
-        expect(name).to_be_focused()
+        expect(increment).to_be_focused()  # the first wrong field
         increment.fill("")
         name.fill("spring-cup")
         page.get_by_label("Games of each pair").fill("0.5")
@@ -112,7 +114,9 @@ def test_a_tournament_with_all_fields_of_the_command_line_is_created(
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
         page.get_by_label("Address").fill("full-cup")
-        page.get_by_label("Game (variant)").fill("gomoku")
+        page.get_by_role("radio", name="Gomoku").check(force=True)
+        page.get_by_text("More rules").click()
+        page.get_by_text("Entries and joining window").click()
         page.get_by_label("Other times of single bots").fill("slow-bot=120+1\nnextstep:depth=3=5/move")
         page.get_by_label("Start (Asia/Tokyo)").fill("2030-03-02T03:00")
         page.get_by_label("Bots can join from").fill("2030-03-01T09:00")
@@ -144,6 +148,126 @@ def test_a_tournament_with_all_fields_of_the_command_line_is_created(
     assert tournament["own_times"]["nextstep:depth=3"]["move_us"] == 5_000_000
     assert tournament["own_times"]["slow-bot"]["bank_us"] == 120_000_000
     assert tournament["rated"] is False
+
+
+def test_address_follows_from_the_title_also_without_scripts(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    assert created(server, site, id="", title="Été à Brno: 2026!")[0] == 303
+    assert site.get("/api/v1/tournaments/ete-a-brno-2026").document["title"] == "Été à Brno: 2026!"
+    assert "Expected 1 to 63 characters" in created(server, site, id="", title="???")[1]
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        title, address = page.get_by_label("Title"), page.get_by_label("Address")
+        title.fill("Été à Brno: 2027!")
+        expect(address).to_have_value("ete-a-brno-2027")
+        address.fill("brno")
+        title.fill("Other")
+        expect(address).to_have_value("brno")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_only_fields_of_the_chosen_format_are_shown(
+    server: ServerUnderTest, site: Site, browser: Browser, scripts: bool
+) -> None:
+    with page_in(browser, site.address, java_script_enabled=scripts) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        rounds, test = page.get_by_label("Rounds"), page.get_by_label("Test that ends it")
+        expect(rounds).to_be_hidden()
+        page.get_by_role("radio", name="Swiss").check(force=True)
+        expect(rounds).to_be_visible()
+        rounds.fill("3")
+        expect(test).to_be_hidden()
+        page.get_by_role("radio", name=re.compile("^Match")).check(force=True)
+        expect(test).to_be_visible()
+        expect(rounds).to_be_hidden()
+        page.get_by_label("Title").fill(f"Match {scripts}")
+        page.get_by_role("button", name="Create the tournament").click()
+        if not scripts:
+            # Without scripts the hidden field is sent, so its error shows it.
+            expect(page.get_by_role("alert")).to_contain_text("a match tournament has no number of rounds to choose")
+            rounds.fill("")
+            page.get_by_role("button", name="Create the tournament").click()
+        expect(page.get_by_role("heading", name=f"Match {scripts}")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_estimate_of_games_and_duration_follows_the_form(
+    server: ServerUnderTest, site: Site, browser: Browser, scripts: bool
+) -> None:
+    with page_in(browser, site.address, java_script_enabled=scripts) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        estimate = page.locator("#estimate")
+        expect(estimate).to_contain_text("Games56")
+        page.get_by_role("radio", name="Swiss").check(force=True)
+        page.get_by_role("radio", name="Gomoku").check(force=True)
+        page.get_by_label("Number of bots").fill("16")
+        again = page.get_by_role("button", name="Estimate again")
+        if scripts:
+            expect(again).to_be_hidden()
+        else:
+            again.click()
+        expect(estimate).to_contain_text("Games64")
+        expect(estimate).to_contain_text("Rounds4")
+        # Four rounds of games in which each side has 60 s and 0.5 s for each of 30 moves.
+        expect(estimate).to_contain_text("10 minutes")
+        expect(page.get_by_role("radio", name="Swiss")).to_be_checked()
+
+
+def test_estimates_say_what_is_wrong() -> None:
+    values = {**EMPTY_FORM, "schedule": "swiss", "bots": "4", "rounds": "9"}
+    assert "4 entries can play 3 rounds" in estimate_of(values).problem
+    assert estimate_of({**EMPTY_FORM, "variant": "chess"}).problem == "the game is unknown."
+    assert estimate_of({**EMPTY_FORM, "bank": "soon", "games_per_pair": "x"}).problem == "some fields are wrong."
+    ladder = estimate_of({**EMPTY_FORM, "schedule": "ladder", "bank": "", "increment": ""})
+    assert (ladder.longest, ladder.forecast.most if ladder.forecast else 0) == ("", None)
+    match = estimate_of({**EMPTY_FORM, "schedule": "match", "bots": "8"})
+    assert match.forecast is not None
+    assert match.forecast.entries == 2
+
+
+def test_duplicate_fills_the_form_with_the_settings(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    fields = {
+        "variant": "gomoku",
+        "opening_rule": "pro",
+        "schedule": "swiss",
+        "games_per_pair": "4",
+        "rounds": "2",
+        "bank": "90",
+        "increment": "0.25",
+        "own_times": "slow=5/move",
+        "openings": "",
+        "entries_max": "12",
+        "forfeit_after": "3",
+        "stop_when_decided": "",
+    }
+    assert created(server, site, id="original", title="Original", **fields)[0] == 303
+    tournament = site.get("/api/v1/tournaments/original").document
+    values = values_of(tournament)
+    assert {name: values[name] for name in fields} == fields
+    token = server.token("ada")
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
+        page.goto("/tournaments/original")
+        page.get_by_role("link", name="Duplicate").click()
+        page.get_by_label("Title").fill("Copy of it")
+        page.get_by_role("button", name="Create the tournament").click()
+        expect(page.get_by_role("heading", name="Copy of it")).to_be_visible()
+    copy = site.get("/api/v1/tournaments/copy-of-it").document
+    for name in (
+        "variant",
+        "schedule",
+        "time",
+        "own_times",
+        "rounds",
+        "games_per_pair",
+        "entries_max",
+        "forfeit_after",
+    ):
+        assert copy[name] == tournament[name], name
 
 
 def created(server: ServerUnderTest, site: Site, **fields: str) -> tuple[int, str]:

@@ -5,8 +5,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import tournaments_pb2
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.web import new_tournament
 from noughts_server.web.documents import Document
+from noughts_server.web.estimate import estimate_of
 from noughts_server.web.forms import in_form
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
@@ -15,7 +17,24 @@ from noughts_server.web.upstream import Failure
 
 async def organise_page(website: Website, request: Request, person: Person) -> Response:
     """Return the page with an empty form."""
-    return await _page(website, request, new_tournament.EMPTY_FORM)
+    values = new_tournament.EMPTY_FORM
+    if copied := request.query_params.get("from"):
+        get = tournaments_pb2.GetTournamentRequest(name=tournament_name(copied))
+        tournament = await website.upstream.ask(website.upstream.tournaments.GetTournament, get)
+        values = new_tournament.values_of(tournament["tournament"])
+    return await _page(website, request, values)
+
+
+async def estimate_part(website: Website, request: Request) -> Response:
+    """Return the estimate for the fields in the address, which the script of the form shows."""
+    values = _values(dict(request.query_params))
+    return await website.views.page(request, "estimate.html.jinja", estimate=estimate_of(values), values=values)
+
+
+def _values(form: Document) -> Document:
+    """Return the values of all fields; a typed variant replaces that of a tile."""
+    values = {name: str(form.get(name, "")).strip() for name in new_tournament.EMPTY_FORM}
+    return {**values, "variant": values["other"] or values["variant"]}
 
 
 async def _page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
@@ -28,13 +47,17 @@ async def _page(website: Website, request: Request, values: Document, failure: F
         openings=new_tournament.OPENING_CHOICES,
         opening_rules=new_tournament.OPENING_RULE_CHOICES,
         advanced=new_tournament.ADVANCED_FIELDS,
+        estimate=estimate_of(values),
     )
 
 
 async def create_tournament(website: Website, request: Request, person: Person) -> Response:
     """Create the tournament that the form describes, or return the page with the errors of the fields."""
     form, upstream = await read_form(request), website.upstream
-    values = {name: form.get(name, "").strip() for name in new_tournament.EMPTY_FORM}
+    values = _values(form)
+    if "estimate" in form:
+        return await _page(website, request, values)
+    values["id"] = values["id"] or new_tournament.address_of(values["title"])
     try:
         create = tournaments_pb2.CreateTournamentRequest(tournament=new_tournament.tournament_in(values))
     except Failure as failure:

@@ -83,7 +83,10 @@ OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
 )
 """Pages of signed-in users; the website redirects others to the sign-in page."""
 
-_PARTS: tuple[tuple[str, Handler], ...] = (("/board", games.empty_board),)
+_PARTS: tuple[tuple[str, Handler], ...] = (
+    ("/board", games.empty_board),
+    ("/organise/estimate", organise.estimate_part),
+)
 """Parts of pages for their scripts, which need no call to the server."""
 
 _PICTURES: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),)

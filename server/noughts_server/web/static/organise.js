@@ -1,4 +1,6 @@
-// The form for a new tournament: its times are in the time zone of the visitor, and are sent in UTC.
+// The form for a new tournament: its address follows from the title, fields of other formats are not sent, and the
+// estimate follows the fields. Its times are in the time zone of the visitor, and are sent in UTC.
+const form = document.querySelector("form.organise");
 const inputs = [...document.querySelectorAll("input[type=datetime-local]")];
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -10,10 +12,85 @@ for (const input of inputs) {
   input.closest("p").querySelector(".zone").textContent = `(${zone.replaceAll("_", " ")})`;
 }
 
-document.querySelector("form.sheet").addEventListener("formdata", ({ formData }) => {
+form.addEventListener("formdata", ({ formData }) => {
   for (const input of inputs) {
     if (input.value) formData.set(input.name, new Date(input.value).toISOString().slice(0, 16));
     // A browser reports an incomplete time as empty.
     else if (input.validity.badInput) formData.set(input.name, "incomplete");
   }
 });
+
+const { title, id, other } = form.elements;
+// As `address_of` in `new_tournament.py`.
+const addressOf = (text) =>
+  text
+    .normalize("NFKD")
+    .replace(/[^\x00-\x7f]/g, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, "");
+let written = id.value && id.value !== addressOf(title.value);
+id.addEventListener("input", () => (written = Boolean(id.value)));
+title.addEventListener("input", () => {
+  if (!written) id.value = addressOf(title.value);
+});
+
+for (const tile of form.querySelectorAll("[name=variant]")) tile.addEventListener("change", () => (other.value = ""));
+other.addEventListener("input", () => {
+  const tile = other.value && form.querySelector("[name=variant]:checked");
+  if (tile) tile.checked = false;
+});
+
+const { bank, increment, move } = form.elements;
+const presets = form.querySelector(".presets");
+presets.hidden = false;
+presets.addEventListener("click", ({ target: { dataset } }) => {
+  if (dataset.bank === undefined) return;
+  [bank.value, increment.value, move.value] = [dataset.bank, dataset.increment, ""];
+  changed();
+});
+
+// Shows the fields of the chosen format only. The style hides them, too, for browsers without scripts.
+function showFormat() {
+  const chosen = form.querySelector("[name=schedule]:checked")?.value;
+  for (const field of form.querySelectorAll("[data-formats]")) {
+    const has = field.dataset.formats.split(" ").includes(chosen);
+    field.querySelector("input").disabled = !has;
+    if (has) continue;
+    field.querySelector(".fault")?.remove();
+    field.querySelector("input").removeAttribute("aria-invalid");
+  }
+  for (const button of presets.children)
+    button.setAttribute(
+      "aria-pressed",
+      bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
+    );
+}
+
+const WAIT = 300;
+const NOT_ESTIMATED = ["csrf", "openings_text", "own_times"];
+let timer = 0;
+let asked = 0;
+
+function changed() {
+  showFormat();
+  clearTimeout(timer);
+  timer = setTimeout(estimate, WAIT);
+}
+
+async function estimate() {
+  const fields = [...new FormData(form)].filter(([name, value]) => value && !NOT_ESTIMATED.includes(name));
+  const request = ++asked;
+  try {
+    const answer = await fetch(`/organise/estimate?${new URLSearchParams(fields)}`);
+    const text = await answer.text();
+    if (answer.ok && request === asked) document.getElementById("estimate").innerHTML = text;
+  } catch {
+    // The site cannot be reached; the button that creates the tournament says so.
+  }
+}
+
+form.querySelector(".without-script").hidden = true;
+form.addEventListener("input", changed);
+showFormat();
