@@ -1273,6 +1273,59 @@ class CreateTournamentResponse(_message.Message):
 Global___CreateTournamentResponse: _TypeAlias = CreateTournamentResponse  # noqa: Y015
 
 @_typing.final
+class UpdateTournamentRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    KEEP_OPENINGS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    keep_openings: _builtins.bool
+    """Whether the openings stay as they are, because GetTournament does not send the text of a list."""
+    request_id: _builtins.str
+    """Chosen by the caller, unique per token, at most 64 characters; empty: not idempotent."""
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The name, and all fields that are not output only, as in CreateTournamentRequest: a missing field gets its default.
+        The seed and `repeat` do not change. The variant and the fuel can change only while there are no entries. Of a
+        tournament that repeats, later seasons have the settings of the first one.
+        """
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+        keep_openings: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_openings", b"keep_openings", "request_id", b"request_id", "tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateTournamentRequest: _TypeAlias = UpdateTournamentRequest  # noqa: Y015
+
+@_typing.final
+class UpdateTournamentResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament: ...
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateTournamentResponse: _TypeAlias = UpdateTournamentResponse  # noqa: Y015
+
+@_typing.final
 class GetTournamentRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

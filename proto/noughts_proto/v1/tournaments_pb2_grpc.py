@@ -40,6 +40,11 @@ class TournamentServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentResponse.FromString,
                 _registered_method=True)
+        self.UpdateTournament = channel.unary_unary(
+                '/noughts.v1.TournamentService/UpdateTournament',
+                request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentResponse.FromString,
+                _registered_method=True)
         self.GetTournament = channel.unary_unary(
                 '/noughts.v1.TournamentService/GetTournament',
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.GetTournamentRequest.SerializeToString,
@@ -103,6 +108,14 @@ class TournamentServiceServicer(object):
 
     def CreateTournament(self, request, context):
         """Creates a tournament that bots can join. Idempotent by (token, request_id).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateTournament(self, request, context):
+        """Changes the settings of an open tournament; its entries stay. Only its owner can do that. Idempotent by
+        (token, request_id).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,6 +213,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentResponse.SerializeToString,
             ),
+            'UpdateTournament': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateTournament,
+                    request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentResponse.SerializeToString,
+            ),
             'GetTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTournament,
                     request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.GetTournamentRequest.FromString,
@@ -284,6 +302,33 @@ class TournamentService(object):
             '/noughts.v1.TournamentService/CreateTournament',
             noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentRequest.SerializeToString,
             noughts__proto_dot_v1_dot_tournaments__pb2.CreateTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.TournamentService/UpdateTournament',
+            noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_tournaments__pb2.UpdateTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,

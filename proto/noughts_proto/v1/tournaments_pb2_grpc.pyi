@@ -35,6 +35,10 @@ class TournamentServiceStub:
     def __new__(cls, channel: _aio.Channel) -> TournamentServiceAsyncStub: ...
     CreateTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.CreateTournamentRequest, _tournaments_pb2.CreateTournamentResponse]
     """Creates a tournament that bots can join. Idempotent by (token, request_id)."""
+    UpdateTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.UpdateTournamentRequest, _tournaments_pb2.UpdateTournamentResponse]
+    """Changes the settings of an open tournament; its entries stay. Only its owner can do that. Idempotent by
+    (token, request_id).
+    """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.GetTournamentRequest, _tournaments_pb2.GetTournamentResponse]
     """One tournament with its standings."""
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]
@@ -77,6 +81,10 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.CreateTournamentRequest, _tournaments_pb2.CreateTournamentResponse]  # type: ignore[assignment]
     """Creates a tournament that bots can join. Idempotent by (token, request_id)."""
+    UpdateTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.UpdateTournamentRequest, _tournaments_pb2.UpdateTournamentResponse]  # type: ignore[assignment]
+    """Changes the settings of an open tournament; its entries stay. Only its owner can do that. Idempotent by
+    (token, request_id).
+    """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.GetTournamentRequest, _tournaments_pb2.GetTournamentResponse]  # type: ignore[assignment]
     """One tournament with its standings."""
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]  # type: ignore[assignment]
@@ -122,6 +130,16 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.CreateTournamentResponse, _abc.Awaitable[_tournaments_pb2.CreateTournamentResponse]]:
         """Creates a tournament that bots can join. Idempotent by (token, request_id)."""
+
+    @_abc_1.abstractmethod
+    def UpdateTournament(
+        self,
+        request: _tournaments_pb2.UpdateTournamentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournaments_pb2.UpdateTournamentResponse, _abc.Awaitable[_tournaments_pb2.UpdateTournamentResponse]]:
+        """Changes the settings of an open tournament; its entries stay. Only its owner can do that. Idempotent by
+        (token, request_id).
+        """
 
     @_abc_1.abstractmethod
     def GetTournament(

@@ -20,7 +20,7 @@ _INSTEAD = "Send fewer openings, or name random:N or balanced:N, which store non
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A tournament that a request creates. `create` returns the ID of the new tournament."""
+    """A tournament that a request creates, or whose settings it changes. `create` returns its ID."""
 
     caller: Caller
     request: Message

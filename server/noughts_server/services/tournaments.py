@@ -39,6 +39,7 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     list_tournaments,
     months_of_ends,
+    update_tournament,
 )
 from noughts_server.tables.standings import Standing
 
@@ -66,13 +67,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         now = self.store.now_ms()
         requested = request.tournament
         interval_ms = _interval_ms(requested)
-        if requested.sprt or requested.openings.kind or requested.own_times:
-            new = await check_in_turn(
-                self.limiter, caller.owner_id, lambda: check_and_advise(_new_tournament(requested))
-            )
-        else:
-            new = _new_tournament(requested)
-        new = replace(new, own_rated=self.rate_own_games)
+        new = replace(await self._requested(requested), own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
             tournament = with_priority_of(caller, check_tournament(new, now))
@@ -87,6 +82,32 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         creation = Creation(caller, request, new.settings, create, copies)
         created = await creation.by(self.director, self.limiter, now_ms=now)
         return pb.CreateTournamentResponse(tournament=await self.with_standings(created.slug))
+
+    @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
+    async def UpdateTournament(
+        self, request: pb.UpdateTournamentRequest, context: Context
+    ) -> pb.UpdateTournamentResponse:
+        caller = current_caller()
+        now = self.store.now_ms()
+        new = await self._requested(request.tournament)
+
+        def update(connection: Connection) -> str:
+            checked = with_priority_of(caller, check_tournament(new, now))
+            changed = update_tournament(
+                connection, checked, owner_id=caller.only_owner, keep_openings=request.keep_openings
+            )
+            return changed.slug
+
+        change = Creation(caller, request, new.settings, update)
+        changed = await change.by(self.director, self.limiter, now_ms=now)
+        return pb.UpdateTournamentResponse(tournament=await self.with_standings(changed.slug))
+
+    async def _requested(self, message: pb.Tournament) -> NewTournament:
+        """Return the tournament of a request. Checks that can take seconds wait for the owner's turn."""
+        if message.sprt or message.openings.kind or message.own_times:
+            owner_id = current_caller().owner_id
+            return await check_in_turn(self.limiter, owner_id, lambda: check_and_advise(_new_tournament(message)))
+        return _new_tournament(message)
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:

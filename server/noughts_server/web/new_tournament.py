@@ -32,6 +32,8 @@ OPENING_CHOICES = {
     str(OpeningsKind.LIST): "my own, listed below",
 }
 """The sources of openings, with their descriptions."""
+KEEP_OPENINGS = "keep"
+"""In the form for the changes of a tournament: its list of openings stays as it is."""
 OPENING_RULE_CHOICES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
 """The opening rules, with their names."""
 _DEFAULTS = {
@@ -146,10 +148,11 @@ def address_of(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:_LONGEST_ADDRESS].strip("-")
 
 
-def values_of(tournament: Document) -> Document:
+def values_of(tournament: Document, *, is_same: bool = False) -> Document:
     """Return the values of the form for another tournament with the same settings, without its address and times.
 
-    A list of openings that is not a book is missing, because the server does not send it.
+    With `is_same`, they are those for changes of the same tournament. The server does not send the text of a list of
+    openings, so another tournament has no list, except a book.
     """
     variant, _, rule = tournament["variant"].partition("+")
     time, openings = tournament["time"], tournament["openings"] or {}
@@ -177,6 +180,11 @@ def values_of(tournament: Document) -> Document:
         "concurrency": tournament["concurrency"] if tournament["concurrency"] != MOST_CONCURRENT else "",
         "rated": "on" if tournament["rated"] else "",
     }
+    if is_same:
+        texts["id"] = tournament["name"].partition("/")[2]
+        texts |= {name: (tournament[name] or "")[:16] for name in ("start_at", "join_from", "join_until")}
+        if kind == OpeningsKind.LIST:
+            texts["openings"] = KEEP_OPENINGS
     return {name: _field_text(texts.get(name, "")) for name in EMPTY_FORM}
 
 
@@ -243,12 +251,14 @@ def _own_times(values: Document) -> dict[str, TimeControl]:
 def _openings(values: Document) -> Openings:
     """Return the openings. The server checks those at random."""
     kind, order, text = values["openings"], values["openings_order"] or "sequential", values["openings_text"]
-    if kind not in OPENING_CHOICES:
+    if kind not in (*OPENING_CHOICES, KEEP_OPENINGS):
         raise wrong("openings", kind, f"one of {', '.join(filter(None, OPENING_CHOICES))}")
     if order not in list(OpeningsOrder):
         raise wrong("openings_order", order, " or ".join(OpeningsOrder))
     if text.strip() and kind != OpeningsKind.LIST:
         raise wrong("openings", kind, f"“{OPENING_CHOICES[str(OpeningsKind.LIST)]}”, because openings are listed")
+    if kind == KEEP_OPENINGS:
+        return Openings()
     plies = number_of(values, "plies", MOST_PLIES)
     base = Openings(order=OpeningsOrder(order), symmetries=bool(values["symmetries"]))
     if not kind:

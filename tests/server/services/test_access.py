@@ -69,6 +69,7 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "CreateToken": {"token": {"scopes": ["admin"]}},
     "RevokeToken": {"name": "tokens/1"},
     "CreateTournament": {"tournament": {"name": "tournaments/new"}},
+    "UpdateTournament": {"tournament": {"name": "tournaments/cup"}},
     "JoinTournament": {"name": "tournaments/cup", "bot": "bots/ada"},
     "WithdrawTournament": {"name": "tournaments/cup", "label": "ada"},
     "ExtendTournament": {"name": "tournaments/cup", "rounds": 1},

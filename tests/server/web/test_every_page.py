@@ -37,6 +37,8 @@ def address_of(path: str) -> str:
     """Return the address of a page with values for its parameters."""
     if path == "/tournaments/{tournament}/seasons":
         return "/tournaments/autumn/seasons"  # the tournament that repeats
+    if path == "/tournaments/{tournament}/edit":
+        return "/tournaments/autumn/edit"  # the open tournament
     return re.sub(r"\{[^}]+\}", lambda parameter: VALUES[parameter[0]], path)
 
 

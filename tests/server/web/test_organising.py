@@ -270,11 +270,47 @@ def test_duplicate_fills_the_form_with_the_settings(server: ServerUnderTest, sit
         assert copy[name] == tournament[name], name
 
 
-def created(server: ServerUnderTest, site: Site, **fields: str) -> tuple[int, str]:
-    """Send the form for a new tournament; return the status and the text of the answer."""
+@pytest.mark.parametrize("scripts", [True, False])
+def test_settings_are_changed_until_the_start(
+    server: ServerUnderTest, site: Site, browser: Browser, scripts: bool
+) -> None:
+    slug = f"changing-{scripts}".lower()
+    fields = {"variant": "gomoku", "openings": "list", "openings_text": "h8i9h10", "start_at": "2030-03-02T03:00"}
+    assert created(server, site, id=slug, title="Before", **fields)[0] == 303
+    with page_in(browser, site.address, java_script_enabled=scripts, timezone_id="Asia/Tokyo") as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto(f"/tournaments/{slug}")
+        page.get_by_role("link", name="Change settings").click()
+        page.get_by_label("Title").fill("After")
+        page.get_by_role("radio", name="Swiss").check(force=True)
+        page.get_by_label("Rounds").fill("often")
+        page.get_by_role("button", name="Save the changes").click()
+        expect(page.get_by_role("alert")).to_contain_text("a whole number")
+        page.get_by_label("Rounds").fill("3")
+        page.get_by_role("button", name="Save the changes").click()
+        expect(page.get_by_role("heading", name="After")).to_be_visible()
+        tournament = site.get(f"/api/v1/tournaments/{slug}").document
+        assert (tournament["schedule"], tournament["rounds"], tournament["openings"]["count"]) == ("swiss", 3, 1)
+        assert tournament["start_at"] == "2030-03-02T03:00:00Z"
+        page.context.clear_cookies()
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("mallory"), "url": site.address}])
+        page.goto(f"/tournaments/{slug}/edit")
+        page.get_by_label("Title").fill("Stolen")
+        page.get_by_role("button", name="Save the changes").click()
+        expect(page.get_by_role("button", name="Save the changes")).to_be_hidden()
+    assert site.get(f"/api/v1/tournaments/{slug}").document["title"] == "After"
+    assert created(server, site, path=f"/tournaments/{slug}/cancel")[0] == 303
+    token = server.token("ada")
+    answer = site.get(f"/tournaments/{slug}/edit", cookie=f"noughts_token={token}", accept="text/html")
+    assert answer.status == 409
+    assert "Duplicate it to change them." in answer.text
+
+
+def created(server: ServerUnderTest, site: Site, path: str = "/organise", **fields: str) -> tuple[int, str]:
+    """Send the form for a new tournament or another one of ada; return the status and the text of the answer."""
     token = server.token("ada")
     form = {"csrf": Visitor(token).csrf, "schedule": "round_robin", **fields}
-    answer = site.post("/organise", form, cookie=f"noughts_token={token}")
+    answer = site.post(path, form, cookie=f"noughts_token={token}")
     return answer.status, answer.text
 
 

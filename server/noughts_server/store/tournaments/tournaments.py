@@ -125,7 +125,6 @@ def create_tournament(
     connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int, limits: Limits | None = None
 ) -> Tournament:
     """Create a tournament that was checked, open for entries. Raises AlreadyExists, LimitReached."""
-    settings = new.settings
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(tournament_name(new.slug))
     if limits is not None:
@@ -139,6 +138,24 @@ def create_tournament(
         "kind": new.kind,
         "state": TournamentState.OPEN,
         "created_at": now_ms,
+        **_settings_row(new),
+        "seed": signed(new.settings.seed),
+        "seed_kind": new.seed_kind,
+        "own_rated": new.own_rated,
+        "bounded": not new.own_rated,
+        "games_total": 0,
+        "games_done": 0,
+        "unit_games": 0,
+        "folded": 0,
+    }
+    connection.execute(insert(tournaments), row)
+    return get_tournament(connection, new.slug)
+
+
+def _settings_row(new: NewTournament) -> dict[str, Any]:
+    """Return the columns of the settings that can change before the start."""
+    settings = new.settings
+    return {
         "title": settings.title,
         "variant": settings.variant,
         "move_us": settings.time.move_us,
@@ -149,24 +166,41 @@ def create_tournament(
         "games_per_pair": settings.games_per_pair,
         "concurrency": settings.concurrency,
         "options": options_document(settings),
-        "seed": signed(settings.seed),
-        "seed_kind": new.seed_kind,
         "rated": settings.rated,
-        "own_rated": new.own_rated,
-        "bounded": not new.own_rated,
         "entries_min": new.joining.entries_min,
         "entries_max": new.joining.entries_max,
         "join_from": new.joining.join_from,
         "join_until": new.joining.join_until,
         "start_at": new.joining.start_at,
-        "games_total": 0,
-        "games_done": 0,
-        "unit_games": 0,
-        "folded": 0,
         "match_counts": {"advice": new.advice} if new.advice else None,
     }
-    connection.execute(insert(tournaments), row)
-    return get_tournament(connection, new.slug)
+
+
+def update_tournament(
+    connection: Connection, new: NewTournament, *, owner_id: int | None = None, keep_openings: bool = False
+) -> Tournament:
+    """Change the settings of an open tournament to those of `new`, which were checked. Its seed does not change.
+
+    With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState,
+    InvalidArgument (another variant or fuel although bots have joined, fewer places than entries), ResourceExhausted.
+    """
+    tournament = owned_tournament(connection, new.slug, owner_id)
+    require_state(tournament, TournamentState.OPEN, hint="Its settings are final. Create another tournament.")
+    if tournament.kind is not Kind.ORGANISED:
+        raise WrongState(tournament.name, got=tournament.kind.name.lower(), expected="an organised tournament")
+    if keep_openings:
+        new = replace(new, settings=replace(new.settings, openings=tournament.settings.openings))
+    entered = entry_counts(connection, [tournament.id]).get(tournament.id, 0)
+    before, after = tournament.settings, new.settings
+    for setting, old, changed in (("variant", before.variant, after.variant), ("fuel", before.fuel, after.fuel)):
+        if entered and old != changed:
+            raise InvalidArgument.of(f"tournament.{setting}", changed, f"{old}, because bots have joined")
+    if entered > new.joining.entries_max:
+        got = new.joining.entries_max
+        raise InvalidArgument.of("tournament.entries_max", got, f"at least {entered}, because so many bots have joined")
+    changed_tournament = change_tournament(connection, tournament, **_settings_row(new))
+    check_size(changed_tournament, entered)
+    return changed_tournament
 
 
 def get_tournament(connection: Connection, slug: str) -> Tournament:

@@ -37,14 +37,53 @@ def _values(form: Document) -> Document:
     return {**values, "variant": values["other"] or values["variant"]}
 
 
-async def _page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
+async def edit_page(website: Website, request: Request, person: Person) -> Response:
+    """Return the form with the settings of an open tournament. Raises Failure if they are final."""
+    name = tournament_name(request.path_params["tournament"])
+    get = tournaments_pb2.GetTournamentRequest(name=name)
+    tournament = (await website.upstream.ask(website.upstream.tournaments.GetTournament, get))["tournament"]
+    if tournament["state"] != "open":
+        raise Failure(409, "The settings of a tournament are final from its start on.", "Duplicate it to change them.")
+    return await _page(website, request, new_tournament.values_of(tournament, is_same=True), edited=name)
+
+
+async def update_tournament(website: Website, request: Request, person: Person) -> Response:
+    """Change the tournament as the form says, or return the page with the errors of the fields."""
+    form, upstream = await read_form(request), website.upstream
+    name = tournament_name(request.path_params["tournament"])
+    values = {**_values(form), "id": name.partition("/")[2]}
+    if "estimate" in form:
+        return await _page(website, request, values, edited=name)
+    try:
+        update = tournaments_pb2.UpdateTournamentRequest(
+            tournament=new_tournament.tournament_in(values),
+            keep_openings=values["openings"] == new_tournament.KEEP_OPENINGS,
+        )
+        await upstream.ask(upstream.tournaments.UpdateTournament, update, person.token)
+    except Failure as failure:
+        if failure.status in (401, 403):
+            raise
+        fields = new_tournament.EMPTY_FORM
+        in_this_form = failure if failure.field in fields else in_form(failure, fields, new_tournament.FORM_FIELDS)
+        return await _page(website, request, values, in_this_form, edited=name)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def _page(
+    website: Website, request: Request, values: Document, failure: Failure | None = None, *, edited: str = ""
+) -> Response:
+    """Return the form; `edited` is the name of the tournament that it changes, empty for a new one."""
+    openings = dict(new_tournament.OPENING_CHOICES)
+    if edited and values["openings"] == new_tournament.KEEP_OPENINGS:
+        openings[new_tournament.KEEP_OPENINGS] = "the listed ones, as they are"
     return await website.views.page(
         request,
         "organise.html.jinja",
         failure,
         values=values,
         formats=new_tournament.FORMAT_CHOICES,
-        openings=new_tournament.OPENING_CHOICES,
+        openings=openings,
+        edited=edited,
         opening_rules=new_tournament.OPENING_RULE_CHOICES,
         advanced=new_tournament.ADVANCED_FIELDS,
         estimate=estimate_of(values),

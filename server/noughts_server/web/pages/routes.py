@@ -77,6 +77,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
 OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/me", me.own_page),
     ("/organise", organise.organise_page),
+    ("/tournaments/{tournament}/edit", organise.edit_page),
     ("/me/first-game", registration.first_game_page),
     ("/suspicious", suspicious.suspicious_page),
     ("/invitations", invitations.invitations_page),
@@ -114,6 +115,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/bots/{bot}/retire", me.retire_bot),
     ("/bots/{bot}/describe", bots.describe_bot),
     ("/organise", organise.create_tournament),
+    ("/tournaments/{tournament}/edit", organise.update_tournament),
     ("/invitations", invitations.create_invitation),
     ("/invitations/{number:int}/revoke", invitations.revoke_invitation),
     ("/challenges", challenges.create_challenge),

@@ -30,8 +30,8 @@ const addressOf = (text) =>
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, 63)
     .replace(/^-+|-+$/g, "");
-let written = id.value && id.value !== addressOf(title.value);
-id.addEventListener("input", () => (written = Boolean(id.value)));
+let written = !id || (id.value && id.value !== addressOf(title.value));
+id?.addEventListener("input", () => (written = Boolean(id.value)));
 title.addEventListener("input", () => {
   if (!written) id.value = addressOf(title.value);
 });
