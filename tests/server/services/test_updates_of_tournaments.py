@@ -1,6 +1,7 @@
 """Settings of a tournament change until its start."""
 
 from pathlib import Path
+from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -10,16 +11,16 @@ from tests.support.client import Client, Refusal, bearer, client_of, refusal_of
 NAME = "tournaments/cup"
 
 
-async def update(client: Client, token: str, *, keep_openings: bool = False, **fields: object) -> pb.Tournament:
+async def update(client: Client, token: str, *, keep_openings: bool = False, **fields: Any) -> pb.Tournament:
     request = pb.UpdateTournamentRequest(
-        tournament=pb.Tournament(name=NAME, **fields),  # type: ignore[arg-type]
+        tournament=pb.Tournament(name=NAME, **fields),
         keep_openings=keep_openings,
     )
     answer = await client.tournaments.UpdateTournament(request, metadata=bearer(token))
     return answer.tournament
 
 
-async def refused(client: Client, token: str, **fields: object) -> Refusal:
+async def refused(client: Client, token: str, **fields: Any) -> Refusal:
     return await refusal_of(update(client, token, **fields))
 
 
