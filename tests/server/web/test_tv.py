@@ -69,7 +69,7 @@ def test_screen_of_a_tournament_has_standings_next_start_and_code(site: Site, br
         rows = site.get(f"/api/v1/{cup}").document["standings"]
         expect(page.locator("#standings tbody th").first).to_have_text(rows[0]["label"])
         expect(page.locator(".next")).to_contain_text("Century cup")
-        expect(page.locator("[data-start]")).to_contain_text(" d ")
+        expect(page.locator(".next [data-until]")).to_contain_text(" d ")
         expect(page.get_by_role("img", name="QR code of the address")).to_be_visible()
         expect(page.locator(".tv-tile:visible")).to_have_count(4)
         page.goto(f"/{cup}/tv?boards=1")

@@ -66,7 +66,7 @@ def list_bots(
     that are rated in this list. Raises InvalidArgument (size, page token, order, search).
     """
     if order not in (*BotOrder, ""):
-        raise InvalidArgument.of("order", repr(order), f"one of {', '.join(BotOrder)}")
+        raise InvalidArgument.of("order", order, f"one of {', '.join(BotOrder)}")
     limit = page_size(size)
     bot_order = BotOrder(order or BotOrder.NAME)
     keys = _select_keys(bot_order, rating_list)

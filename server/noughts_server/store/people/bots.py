@@ -328,7 +328,7 @@ def _checked_link(link: str) -> str:
     except ValueError:
         is_page = False
     if not is_page or re.search(r"[\s\"<>\\]", link):
-        raise InvalidArgument.of("link", repr(link), expected)
+        raise InvalidArgument.of("link", link, expected)
     return link
 
 
