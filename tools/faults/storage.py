@@ -74,8 +74,8 @@ STORE = (
     Fault(
         name="postgresql-writes-without-lock",
         file=f"{_STORE}/engine/postgresql.py",
-        before='        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")\n',
-        after="",
+        before="        if self._locks_database:\n",
+        after="        if not self._locks_database:\n",
         harm="Two servers with one database overwrite each other's scores.",
         near=("tests/server/store/test_postgresql.py",),
         wider=("tests/server/store", "tests/cluster"),
@@ -83,8 +83,8 @@ STORE = (
     Fault(
         name="restarted-referee-skips-its-units",
         file=f"{_STORE}/tournaments/claims.py",
-        before="if row.holder in alive or (row.holder == holder and number in holding):",
-        after="if row.holder in alive or row.holder == holder:",
+        before="return case((units.c.holder == holder, units.c.number.in_(list(holding))), else_=alive)",
+        after="return case((units.c.holder == holder, units.c.holder.is_not(None)), else_=alive)",
         harm="Games that a referee held when it crashed are never played after its restart.",
         near=("tests/server/store/test_nodes.py", "tests/server/store/test_tournaments.py"),
         wider=("tests/server/store", "tests/cluster"),
