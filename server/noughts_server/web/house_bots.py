@@ -1,18 +1,27 @@
-"""The reference bots that the website offers as opponents, and the variants that each of them plays."""
+"""The reference bots that the website offers as opponents, the variants that each plays, and how strong each is."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import parse_variant
 
+STRONGEST = 8
+"""Strengths are whole numbers from 1 (the weakest bot of a variant) to this."""
+STRENGTH_WORDS = ("beginner", "very easy", "easy", "moderate", "challenging", "hard", "very hard", "hardest here")
+"""The strengths in words, from 1."""
+MODERATE = 4
+"""The strength that a visitor without a choice of his own gets."""
+
 
 @dataclass(frozen=True, slots=True)
 class HouseBot:
     spec: str
     description: str
+    ratings: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Its ratings by variant, of round robins between all house bots. Only differences within a variant count."""
 
     @property
     def name(self) -> str:
@@ -23,28 +32,93 @@ class HouseBot:
         """Return whether the bot plays this variant. Raises VariantError if there is no such variant."""
         return _plays(self.spec, parse_variant(variant).name)
 
-    def played_of(self, variants: Iterable[str]) -> list[str]:
-        """Return those of the variants that the bot plays."""
-        return [variant for variant in variants if self.plays(variant)]
 
-
+# The ratings come from `noughts tournament run` with all bots that play the variant, seed 1, and 40 games of each pair
+# in noughts and crosses, 20 in 7x6, 3D and Connect Four, 8 in Qubic and 6 in the others.
 HOUSE_BOTS = (
-    HouseBot("random", "any free cell, at random"),
-    HouseBot("first-free", "the first free cell; easy to beat"),
-    HouseBot("three-stage", "wins or blocks, else the first free cell"),
-    HouseBot("fives", "counts what each line is worth"),
-    HouseBot("coursework", "wins or blocks, else at random"),
-    HouseBot("pascal", "weighs lines, as in an article in Pascal"),
-    HouseBot("nextstep", "looks a few moves ahead"),
-    HouseBot("threats:nodes=500", "strong at five in a row: searches for threats"),
-    HouseBot("minimax", "perfect on small boards"),
-)
-"""The bots. Those that lose most come first; of those that play a variant, the last one is proposed to visitors."""
+    HouseBot(
+        "random",
+        "any free cell, at random",
+        {
+            "tictactoe": 1140, "mnk:7,6,4": 1093, "tictactoe3d": 1114, "connect4": 1232,
+            "qubic": 1191, "gomoku": 1232, "renju": 1280, "caro": 1280,
+        },
+    ),
+    HouseBot(
+        "first-free",
+        "the first free cell",
+        {
+            "tictactoe": 1180, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1324,
+            "qubic": 1374, "gomoku": 1366, "renju": 1432, "caro": 1432,
+        },
+    ),
+    HouseBot("three-stage", "wins or blocks, else the first free cell", {"tictactoe": 1488}),
+    HouseBot(
+        "fives",
+        "counts what each line is worth",
+        {
+            "tictactoe": 1547, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 1727,
+            "qubic": 1531, "gomoku": 1631, "renju": 1594, "caro": 1594,
+        },
+    ),
+    HouseBot("coursework", "wins or blocks, else at random", {"tictactoe": 1568}),
+    HouseBot("pascal", "weighs lines, as in an article in Pascal", {"tictactoe": 1659}),
+    HouseBot(
+        "nextstep",
+        "looks a few moves ahead",
+        {
+            "tictactoe": 1642, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 1718,
+            "qubic": 1595, "gomoku": 1508,
+        },
+    ),
+    HouseBot(
+        "threats:nodes=500",
+        "strong at five in a row: searches for threats",
+        {
+            "tictactoe": 1623, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
+            "qubic": 1801, "gomoku": 1763, "renju": 1695, "caro": 1695,
+        },
+    ),
+    HouseBot("minimax", "perfect on small boards", {"tictactoe": 1660}),
+)  # fmt: skip
+"""The bots. For a variant without ratings, those that lose most come first."""
 
 
 def house_bots(variant: str) -> list[HouseBot]:
-    """Return the bots that play this variant, in the order of `HOUSE_BOTS`. Raises VariantError."""
-    return [bot for bot in HOUSE_BOTS if bot.plays(variant)]
+    """Return the bots that play this variant, the weakest first. Raises VariantError."""
+    bots = [bot for bot in HOUSE_BOTS if bot.plays(variant)]
+    name = parse_variant(variant).name
+    if all(name in bot.ratings for bot in bots):
+        bots.sort(key=lambda bot: bot.ratings[name])
+    return bots
+
+
+def strengths(variant: str) -> dict[str, int]:
+    """Return the strength of each bot that plays this variant, by spec, the weakest first. Raises VariantError.
+
+    It divides the distance between the weakest and the strongest bot into equal steps: by their ratings, or by their
+    order if the variant has none.
+    """
+    bots = house_bots(variant)
+    name = parse_variant(variant).name
+    are_rated = all(name in bot.ratings for bot in bots)
+    values = [bot.ratings[name] if are_rated else place for place, bot in enumerate(bots)]
+    span = max(values, default=0) - min(values, default=0) or 1
+    return {
+        bot.spec: 1 + round((STRONGEST - 1) * (value - values[0]) / span)
+        for bot, value in zip(bots, values, strict=True)
+    }
+
+
+def best_fit(variant: str, strength: int = MODERATE) -> HouseBot:
+    """Return the bot whose strength in this variant is nearest, of two the weaker. Raises VariantError."""
+    known = strengths(variant)
+    return min(house_bots(variant), key=lambda bot: abs(known[bot.spec] - strength))
+
+
+def strengths_of(bot: HouseBot, variants: Iterable[str]) -> dict[str, int]:
+    """Return the bot's strengths in those of the variants that it plays."""
+    return {variant: strengths(variant)[bot.spec] for variant in variants if bot.plays(variant)}
 
 
 @lru_cache(maxsize=1024)

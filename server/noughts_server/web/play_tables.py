@@ -232,8 +232,11 @@ class PlayTables:
             table.first_is_challenger ^= swap
             await self._begin(table)
 
-    async def take_back(self, table: PlayTable, key: str, game: str) -> None:
-        """Return to the last position in which the person with this key was to move. Raises Failure."""
+    async def take_back(self, table: PlayTable, key: str, game: str, ply: int | None = None) -> None:
+        """Return to the position after `ply` moves, in which the person with this key must be to move. Raises Failure.
+
+        Without `ply`, return to the last such position.
+        """
         async with table.busy:
             if table.game != game:
                 return
@@ -242,11 +245,13 @@ class PlayTables:
             moves = max((guest.moves for guest in table.guests), key=len)
             sides = table.sides(key)
             later_plies = range(len(table.wish.moves), len(moves))
-            last_turn = next((ply for ply in reversed(later_plies) if ply % 2 in sides), None)
-            if last_turn is None:
+            turns = [each for each in later_plies if each % 2 in sides]
+            if not turns:
                 raise Failure(409, "You have not moved yet.")
+            if ply is not None and ply not in turns:
+                raise Failure(409, "You can return only to a position in which you were to move.")
             await self._call_off(table)
-            table.opening = tuple(moves[:last_turn])
+            table.opening = tuple(moves[: turns[-1] if ply is None else ply])
             await self._begin(table)
 
     async def close(self) -> None:

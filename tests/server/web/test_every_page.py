@@ -20,7 +20,7 @@ from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
-NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts", "/analysis", "/opinion")
+NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts", "/analysis", "/opinion", "/around")
 """Ends of addresses that are not pages."""
 VALUES = {
     "{bot}": "pascal",

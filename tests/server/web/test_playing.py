@@ -15,7 +15,7 @@ from noughts_proto.v1 import bots_pb2
 from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.browser_player import BrowserPlayer
-from noughts_server.web.house_bots import house_bots
+from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, strengths
 from noughts_server.web.play_tables import TableSettings
 from noughts_server.web.signin import Visitor
 from tests.support.browser import page_in
@@ -372,6 +372,7 @@ def test_an_idle_table_is_removed(server: ServerUnderTest) -> None:
 
 def test_error_of_a_wrong_field_is_shown_next_to_it(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
+        page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
         page.goto("/play")
         page.get_by_label("Variant").fill("chess")
         page.get_by_role("button", name="Play").click()
@@ -390,9 +391,14 @@ def test_each_game_tile_proposes_a_bot_that_plays_it(tables: Site, browser: Brow
             variant = tile.locator("input").get_attribute("value") or ""
             tile.locator("input").check()
             spec = (page.locator("[name=opponent]:checked").get_attribute("value") or "").removeprefix("house:")
-            bots = page.locator(".card[data-plays]:visible [name=opponent]").all()
-            assert [bot.get_attribute("value") for bot in bots] == [f"house:{bot.spec}" for bot in house_bots(variant)]
-            assert spec == house_bots(variant)[-1].spec
+            bots = page.locator(".house .card:visible [name=opponent]").all()
+            assert {bot.get_attribute("value") for bot in bots} == {f"house:{bot.spec}" for bot in house_bots(variant)}
+            known = strengths(variant)
+            assert known[spec] == known[best_fit(variant).spec]
+            numbers = [
+                words.partition(":")[0] for words in page.locator(".house .meter:visible span").all_inner_texts()
+            ]
+            assert numbers == [str(known[bot.spec]) for bot in house_bots(variant)]
         choose_opponent(page, "screen")
         page.locator(".tile [value=connect4]").check()
         expect(page.locator("[name=opponent]:checked")).to_have_value("screen")
@@ -403,6 +409,7 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         site_of(server.address, token=server.token("refusing")) as site,
         page_in(browser, site.address, viewport={"width": 390, "height": 800}) as page,
     ):
+        page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
         page.goto("/play")
         page.get_by_label("Variant").fill("qubic")
         choose_opponent(page, "house:minimax")
@@ -413,6 +420,67 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         expect(page.locator("[name=opponent]:checked")).to_have_value("house:threats:nodes=500")
         page.get_by_role("button", name="Play").click()
         expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
+
+
+def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        page.get_by_label("Variant").fill("mnk:6,6,4")
+        cards = page.locator(".house .card:visible")
+        expect(cards).to_have_count(len(house_bots("mnk:6,6,4")))
+        assert len(house_bots("mnk:6,6,4")) < len(HOUSE_BOTS)
+        expect(page.locator("[name=opponent]:checked")).to_have_value(f"house:{best_fit('mnk:6,6,4').spec}")
+
+
+def test_chosen_strength_is_kept_for_other_games(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        expect(page.locator("#first-mover")).to_be_hidden()
+        choose_opponent(page, "house:random")
+        page.reload()
+        page.locator(".tile [value=gomoku]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:random")
+        expect(page.locator("#first-mover")).to_have_text("Black moves first.")
+        choose_opponent(page, "house:threats:nodes=500")
+        page.locator(".tile [value=connect4]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value(re.compile("nextstep|fives"))
+        expect(page.locator("#first-mover")).to_have_text("Red moves first.")
+
+
+def test_strengths_are_from_1_to_8_and_new_bots_fit_in() -> None:
+    for variant in ("tictactoe", "connect4", "gomoku", "mnk:6,6,4"):
+        known = list(strengths(variant).values())
+        assert (known[0], known[-1]) == (1, 8)
+        assert known == sorted(known)
+    assert [bot.spec for bot in house_bots("tictactoe")][-1] == "minimax"
+    assert best_fit("gomoku", 8).spec == "threats:nodes=500"
+    assert best_fit("gomoku", 1).spec == "random"
+
+
+def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        start_game(page, "house:first-free", begins="they")
+        expect_status(page, "Your turn: you are O.")
+        # The bot plays a3, b3 and c3, which c3 or any other move in the upper row would have stopped.
+        play_cells(page, "a1", "b1")
+        expect_status(page, "first-free has won.")
+        expect(page).to_have_title(re.compile("^Lost: first-free - You"))
+        expect(page.locator("#lesson-said")).to_contain_text("was the mistake. Better: ")
+        page.get_by_role("button", name="Again from here").click()
+        expect_status(page, "Your turn: you are O.")
+        expect(page).to_have_title(re.compile("^first-free - You"))
+        stones = page.locator("#board .stone").count()
+        assert stones in (1, 3)
+
+
+def test_game_can_be_repeated_only_from_an_own_turn(tables: Site) -> None:
+    form = {"opponent": "house:first-free", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    table = tables.post("/play", form).headers["location"]
+    game = tables.get(f"{table}/state").document["game"]
+    assert tables.post(f"{table}/move", {"game": game, "cell": "4", "ply": "0"}).status == 200
+    for ply, status in (("1", 409), ("7", 409), ("x", 400), ("0", 200)):
+        assert tables.post(f"{table}/back", {"game": game, "ply": ply}).status == status, ply
+    assert tables.get(f"{table}/state").document["opening"] == 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,16 @@ from noughts_server.drawing.board_svg import side_names
 from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, time_of, whole_number
-from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
+from noughts_server.web.house_bots import (
+    HOUSE_BOTS,
+    MODERATE,
+    STRENGTH_WORDS,
+    HouseBot,
+    best_fit,
+    house_bots,
+    strengths,
+    strengths_of,
+)
 from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Website
 from noughts_server.web.play_tables import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayTable, Wish
@@ -46,14 +55,21 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
         bots = [bot for bot in online if not play_tables.is_seat(bot["name"])]
-    if not values["opponent"] or (failure is not None and failure.field == "opponent"):
+    is_proposed = not values["opponent"] or (failure is not None and failure.field == "opponent")
+    if is_proposed:
         values = {**values, "opponent": _proposed_bot(values["variant"])}
+    known_strengths = _strengths(values["variant"])
     return await website.views.page(
         request,
         "play/play.html.jinja",
         failure,
         open=play_tables is not None,
-        house=house_bots(values["variant"]) if moves else HOUSE_BOTS,
+        proposed=is_proposed,
+        house=_house(values["variant"], only_players=bool(moves)),
+        strengths=known_strengths,
+        strengths_of=strengths_of,
+        strength_words=STRENGTH_WORDS,
+        usual_strength=MODERATE,
         start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
         if moves
         else None,
@@ -66,9 +82,27 @@ async def _form_page(website: Website, request: Request, values: Document, failu
 def _proposed_bot(variant: str) -> str:
     """Return the opponent that the form proposes for this variant."""
     try:
-        return f"{HOUSE_KIND}{house_bots(variant)[-1].spec}"
+        return f"{HOUSE_KIND}{best_fit(variant).spec}"
     except VariantError:
         return PERSON
+
+
+def _strengths(variant: str) -> dict[str, int]:
+    """Return the strengths of the bots that play this variant, by spec; empty for an unknown variant."""
+    try:
+        return strengths(variant)
+    except VariantError:
+        return {}
+
+
+def _house(variant: str, *, only_players: bool) -> list[HouseBot]:
+    """Return the bots of the website, those that play this variant first, the weakest of them first."""
+    try:
+        players = house_bots(variant)
+    except VariantError:
+        players = []
+    others = [] if only_players else [bot for bot in HOUSE_BOTS if bot not in players]
+    return [*players, *others]
 
 
 async def open_table(website: Website, request: Request) -> Response:
@@ -142,7 +176,8 @@ async def play_again(website: Website, request: Request) -> Response:
 
 async def take_back(website: Website, request: Request) -> Response:
     async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
-        await website.tables().take_back(table, key, _game(form))
+        ply = whole_number("ply", form["ply"], 0, _MOST_CELLS) if "ply" in form else None
+        await website.tables().take_back(table, key, _game(form), ply)
 
     return await _act(website, request, act)
 

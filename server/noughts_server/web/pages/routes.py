@@ -49,6 +49,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/tournaments/{tournament}/games/{number:int}/embed", games.embedded_game),
     ("/tournaments/{tournament}/games/{number:int}/analysis", games.game_analysis),
     ("/tournaments/{tournament}/games/{number:int}/opinion", games.game_opinion),
+    ("/tournaments/{tournament}/games/{number:int}/around", games.games_around),
     ("/tournaments/{tournament}/games/{number:int}.svg", games.board_as_svg),
     ("/tournaments/{tournament}/games/{number:int}/notes/{side}.txt", games.note_as_text),
     ("/tests", tests.tests_page),

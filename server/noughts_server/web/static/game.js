@@ -1,11 +1,12 @@
 // The page of a game: its board at any ply, its moves, clocks and scores. It follows a live game.
 import { analyse, marks } from "./analysis.js";
+import { goOn, keepAround } from "./around.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
 import { showOpinion } from "./opinion.js";
 import { plyAt, showScores } from "./scores.js";
-import { knock } from "./sound.js";
+import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 import { onPointed, showLine, showThoughts } from "./thoughts.js";
 import { ending } from "./words.js";
@@ -203,7 +204,7 @@ const ACTIONS = {
   },
   sound() {
     press("sound", !pressed("sound"));
-    keep("sound", pressed("sound"));
+    keepSound(pressed("sound"));
     sound();
   },
   help: () => by("keys").showModal(),
@@ -284,9 +285,10 @@ for (const id of ["speed", "numbers"]) {
   const select = by(id);
   if ([...(select?.options ?? [])].some((option) => option.value === value)) select.value = value;
 }
-if (kept("sound") === "true") press("sound", true);
+if (isSoundKept()) press("sound", true);
 
 show();
+if (by("around")) keepAround(game.name);
 if (game.state === "ended") analyse(game.name, show);
 else {
   let isOver = false; // The feed changes the game in place.
@@ -303,6 +305,9 @@ else {
     if (!isOver && game.state === "ended") {
       isOver = true;
       clearInterval(ticking);
+      document.title = `${game.result} ${document.title}`;
+      if (pressed("sound") && ["1-0", "0-1"].includes(game.result)) chime();
+      if (following && by("around")) goOn(game.name);
       analyse(game.name, show);
     }
     show();

@@ -1,41 +1,132 @@
-// The form of a new game: a typed variant overrides the tiles, a tile hides the bots that do not play it, and presets
-// fill in the clock. A game from a given position has no choice of variants.
+// The form of a new game: a typed variant overrides the tiles, the bots that do not play the game are hidden, one of the
+// usual strength is chosen, and presets fill in the clock. A game from a given position has no choice of variants.
 import { ownTables } from "./own_tables.js";
 
+const SETTLED = 400; // Milliseconds after the last key until the bots of a typed variant are fetched.
+const KEY = "noughts-strength"; // The strength that the visitor chose last, in this browser.
 const form = document.querySelector("form.lobby");
 const other = form.elements.other;
+const house = form.querySelector(".house");
+const words = house.dataset.words.split("|");
+let timer = 0;
+let isPicked = false; // Whether the visitor chose the bot, and not this script.
+let typed = { variant: "", strengths: new Map() }; // The bots that play the typed variant, with their strengths.
 
 for (const tile of form.querySelectorAll("[name=variant]"))
   tile.addEventListener("change", () => {
     other.value = "";
-    filterOpponents();
-    const cards = [...form.querySelectorAll(".card[data-plays]:not([hidden])")];
-    // The server proposes the last one, too.
-    if (botIsChosen()) cards.at(-1).querySelector("input").checked = true;
+    showOpponents();
+    chooseBot();
   });
 other?.addEventListener("input", () => {
   const tile = other.value && chosenTile();
   if (tile) tile.checked = false;
-  filterOpponents();
+  clearTimeout(timer);
+  timer = setTimeout(askTyped, SETTLED);
+  showOpponents();
 });
-filterOpponents();
+house.addEventListener("change", ({ target }) => {
+  isPicked = true;
+  keepStrength(Number(target.closest(".card").dataset.strength));
+});
+if (form.dataset.proposed === "true") {
+  showOpponents();
+  chooseBot();
+} else showOpponents();
 
 function chosenTile() {
   return form.querySelector("[name=variant]:checked");
 }
 
-function botIsChosen() {
-  return Boolean(form.querySelector(".card[data-plays] :checked"));
+// Returns the strength of a card's bot in the chosen game; undefined if it does not play it, null if that is unknown.
+function strengthOf(card) {
+  const tile = chosenTile();
+  if (!tile && other?.value && typed.variant === other.value)
+    return typed.strengths.get(card.querySelector("input").value);
+  if (!tile) return other ? null : Number(card.dataset.strength);
+  const at = card.dataset.plays.split(" ").indexOf(tile.value);
+  return at < 0 ? undefined : Number(card.dataset.strengths.split(" ")[at]);
 }
 
-// Hides the bots that do not play the chosen tile's variant, and the choice of marks if it is played with discs or
-// stones. For a typed variant, the server checks the opponent.
-function filterOpponents() {
+// Shows the bots that play the chosen game, the weakest first, and the choice of marks if it is played with marks.
+function showOpponents() {
+  const cards = [...house.querySelectorAll(".card")].map((card) => [card, strengthOf(card)]);
+  for (const [card, strength] of cards) {
+    card.hidden = strength === undefined;
+    if (strength) showStrength(card, strength);
+    card.querySelector(".meter").hidden = !strength;
+  }
+  const order = [...cards].sort(([, one], [, another]) => (one ?? 0) - (another ?? 0)).map(([card]) => card);
+  if (order.some((card, at) => card !== cards[at][0])) {
+    const focused = document.activeElement;
+    house.append(...order);
+    if (house.contains(focused)) focused.focus();
+  }
   const tile = chosenTile();
-  for (const card of form.querySelectorAll(".card[data-plays]"))
-    card.hidden = Boolean(tile) && !card.dataset.plays.split(" ").includes(tile.value);
   const marks = form.querySelector(".my-mark");
   if (marks) marks.hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
+  showFirst(tile);
+}
+
+function showStrength(card, strength) {
+  card.dataset.strength = strength;
+  const place = card.querySelector(".meter");
+  place.querySelector(".level").setAttribute("width", 10 * strength);
+  place.querySelector("span").textContent = `${strength}: ${words[strength - 1]}`;
+}
+
+// Names the pieces of the side that begins.
+function showFirst(tile) {
+  const place = document.getElementById("first-mover");
+  if (!place) return;
+  const look = ["plate", "stones"].find((each) => tile?.parentNode.querySelector(`.thumb.${each}`));
+  place.textContent = look ? { plate: "Red moves first.", stones: "Black moves first." }[look] : "";
+  place.hidden = !look;
+}
+
+// If a bot of the website is the opponent, chooses the visible one whose strength is nearest to the visitor's, unless
+// the visitor has chosen one that plays the game.
+function chooseBot() {
+  const chosen = house.querySelector(":checked")?.closest(".card");
+  if (!chosen || (isPicked && !chosen.hidden)) return;
+  const wanted = keptStrength();
+  const away = (card) => Math.abs(Number(card.dataset.strength) - wanted);
+  const cards = [...house.querySelectorAll(".card:not([hidden])")];
+  const best = cards.reduce((one, another) => (one && away(one) <= away(another) ? one : another), null);
+  if (best) best.querySelector("input").checked = true;
+}
+
+// Reads which bots play the typed variant from the page of that variant.
+async function askTyped() {
+  const variant = other.value;
+  if (!variant || chosenTile()) return;
+  const answer = await fetch(`/play?${new URLSearchParams({ variant })}`).catch(() => null);
+  if (!answer?.ok || other.value !== variant) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const cards = [...page.querySelectorAll(".house .card[data-strength]")];
+  if (!cards.length) return;
+  typed = {
+    variant,
+    strengths: new Map(cards.map((card) => [card.querySelector("input").value, Number(card.dataset.strength)])),
+  };
+  showOpponents();
+  chooseBot();
+}
+
+function keptStrength() {
+  try {
+    return Number(localStorage[KEY]) || Number(house.dataset.usual);
+  } catch {
+    return Number(house.dataset.usual); // This browser stores nothing.
+  }
+}
+
+function keepStrength(strength) {
+  try {
+    if (strength) localStorage[KEY] = strength;
+  } catch {
+    // This browser stores nothing.
+  }
 }
 
 const presets = form.querySelector(".presets");

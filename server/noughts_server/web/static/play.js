@@ -1,9 +1,11 @@
 // The page of a table: a board on which a visitor plays by mouse, touch and keyboard.
+import { analyse } from "./analysis.js";
 import { cellName, centres, copy, draw, element, ghost } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
 import { keepTable } from "./own_tables.js";
+import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { ending } from "./words.js";
 
 const by = (id) => document.getElementById(id);
@@ -17,6 +19,7 @@ let stopped = null;
 let pollTimer = 0;
 let sentPly = -1; // The ply of the move that was sent last; -1: none.
 
+const title = document.title;
 const csrf = table.csrf;
 const board = game.board;
 const count = board ? board.columns * board.rows * board.layers : 0;
@@ -174,7 +177,49 @@ function lost() {
   return over() && table.sides.length === 1 && winner === 1 - table.sides[0];
 }
 
+function won() {
+  const winner = { "1-0": 0, "0-1": 1 }[game.result];
+  return over() && winner !== undefined && !lost();
+}
+
+// After a lost game, names the visitor's last mistake as soon as the server has analysed the game.
+let isTeaching = false;
+function teach() {
+  if (!lost() || isTeaching) return;
+  isTeaching = true;
+  by("lesson").hidden = false;
+  analyse(game.name, () => {
+    const found = by("analysis");
+    const own = [...found.querySelectorAll("[data-mark]")].filter(
+      (item) => Number(item.dataset.ply) % 2 === table.sides[0] && Number(item.dataset.ply) >= table.opening,
+    );
+    const mistake = own.at(-1);
+    by("lesson-link").href = `/${game.name}#analysis`;
+    if (!mistake) {
+      by("lesson-said").textContent =
+        found.dataset.state === "done"
+          ? "The analysis found no single move that lost the game."
+          : "This game could not be analysed.";
+      return;
+    }
+    const ply = Number(mistake.dataset.ply);
+    const better = [...mistake.querySelectorAll(`.variation[data-line="${ply}"]`)].map((each) =>
+      each.textContent.trim(),
+    );
+    const instead = better.length ? ` Better: ${better.slice(0, 4).join(", ")}.` : "";
+    by("lesson-said").textContent =
+      `Your move ${ply + 1}, ${cellName(board, game.moves[ply])}, was the mistake.${instead}`;
+    by("lesson-link").href = `/${game.name}?ply=${ply + 1}`;
+    if (!by("from-here")) return;
+    by("from-here").hidden = false;
+    by("from-here").addEventListener("click", () => begin("back", { ply }));
+  });
+}
+
 function show() {
+  teach();
+  const result = won() ? "Won" : lost() ? "Lost" : game.result === "*" ? "Cancelled" : "Draw";
+  document.title = over() ? `${table.sides.length === 1 ? result : game.result}: ${title}` : title;
   if (board) {
     draw(svg, game, game.moves.length);
     hint(pointed);
@@ -217,6 +262,13 @@ async function ask() {
   pollTimer = setTimeout(ask, over() || table.waiting ? 1500 : 20000);
 }
 
+const hasSound = () => by("sound").getAttribute("aria-pressed") === "true";
+by("sound").setAttribute("aria-pressed", String(isSoundKept()));
+by("sound").addEventListener("click", () => {
+  by("sound").setAttribute("aria-pressed", String(!hasSound()));
+  keepSound(hasSound());
+  if (hasSound()) knock();
+});
 by("again").addEventListener("click", () => again({}));
 by("swap").addEventListener("click", () => again({ swap: 1 }));
 by("back")?.addEventListener("click", () => begin("back"));
@@ -238,9 +290,13 @@ if (!over()) {
     stopped = view.stopped;
     const now = view.games.get(game.name);
     if (!now) return;
-    if (now.moves.length > game.moves.length) say("");
+    const isNew = now.moves.length > game.moves.length;
+    const wasOver = over();
+    if (isNew) say("");
     game = now;
     heard = now.heard;
+    if (isNew && hasSound()) knock();
+    if (over() && !wasOver && won() && hasSound()) chime();
     if (over()) {
       clearInterval(ticking);
       ask();
