@@ -8,57 +8,55 @@ from noughts_server.competition.elo import START
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.words import bot, number
+from noughts_server.web.words import bot, number, short
 
 _MOST_LIVE = 24
 """The live games to which the page of a game has links."""
 
 
-async def around_game(upstream: Upstream, hub: Hub, tournament: tournaments_pb2.Tournament, name: str) -> Document:
-    """Return the names of the `previous` and the `next` game, each empty without one, and the other `live` games.
-
-    `onward` is the live game after this one, or the first; empty without one. `running` is whether others will follow.
-    """
+async def neighbours(upstream: Upstream, tournament: tournaments_pb2.Tournament, name: str) -> Document:
+    """Return the numbers of the `previous` and the `next` stored game of a tournament; 0 without one."""
     here = int(number(name))
+    if tournament.games_total < 2:
+        return {"previous": 0, "next": 0}
+    request = games_pb2.ListGamesRequest(parent=tournament.name, after=max(0, here - 2), page_size=3)
     stored: list[int] = []
-    live: dict[int, Document] = {}
     with suppress(Failure):
-        if tournament.games_total > 1:
-            request = games_pb2.ListGamesRequest(parent=tournament.name, after=max(0, here - 2), page_size=3)
-            stored = [
-                int(number(game["name"])) for game in (await upstream.ask(upstream.games.ListGames, request))["games"]
-            ]
-    is_running = tournament.state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
-    with suppress(Failure):
-        if is_running:
-            live = _live_games(await hub.snapshot_of(tournament.name))
-    live.pop(here, None)
-    numbers = {*stored, *live}
-    later_live = [each for each in sorted(live) if each > here] or sorted(live)
-
-    def game_name(numbers: list[int]) -> str:
-        return f"{tournament.name}/games/{numbers[0]}" if numbers else ""
-
+        stored = [
+            int(number(game["name"])) for game in (await upstream.ask(upstream.games.ListGames, request))["games"]
+        ]
     return {
-        "previous": game_name([each for each in numbers if each == here - 1]),
-        "next": game_name(sorted(each for each in numbers if each > here)[:1]),
-        "onward": game_name(later_live[:1]),
-        "live": [live[each] for each in sorted(live)[:_MOST_LIVE]],
-        "running": is_running and tournament.games_total != 1,
+        "previous": here - 1 if here - 1 in stored else 0,
+        "next": min((each for each in stored if each > here), default=0),
     }
 
 
-def _live_games(snapshot: Document) -> dict[int, Document]:
-    """Return the live games of a tournament by number. Only those with a board have `first` and `second`."""
+async def live_around(hub: Hub, name: str) -> Document:
+    """Return the other `live` games of a game's tournament from the feed, without a call of the server.
+
+    `onward` is the number of the live game after this one, or of the first; 0 without one. `running` is whether more
+    games will follow. Raises Failure.
+    """
+    tournament_name = name.partition("/games/")[0]
+    here = int(number(name))
+    snapshot = await hub.snapshot_of(tournament_name)
+    tournament = snapshot["tournaments"][0]
     boards = {int(number(game["name"])): game for game in snapshot["games"] if game["state"] != "ended"}
-    numbers = {each for row in snapshot["tournaments"] for each in row["live_games"]} | boards.keys()
-    return {
-        each: {
+    numbers = sorted({*tournament["live_games"], *boards} - {here})
+    live = [
+        {
             "number": each,
             "first": boards[each]["first"] if each in boards else "",
             "second": boards[each]["second"] if each in boards else "",
         }
-        for each in numbers
+        for each in numbers[:_MOST_LIVE]
+    ]
+    return {
+        "tournament": tournament_name,
+        "title": tournament["title"] or short(tournament_name),
+        "live": live,
+        "onward": next((each for each in numbers if each > here), numbers[0] if numbers else 0),
+        "running": tournament["state"] == "running" and tournament["games_total"] != 1,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.competition.elo import START
 from noughts_server.testing import ServerUnderTest
@@ -45,6 +45,14 @@ def match_of_three(server: ServerUnderTest, site: Site, bot: Stepwise) -> Iterat
         match.join(PATIENCE)
 
 
+def play_to_end(page: Page, bot: Stepwise) -> None:
+    """Let the bot move until the game on the page is over, one move after the other."""
+    while page.locator("#outcome.ended").count() == 0:
+        before = page.locator("#board .stone").count()
+        bot.steps.release()
+        expect(page.locator(f"#outcome.ended, #moves li:nth-child({before + 1})").first).to_be_attached()
+
+
 def test_finished_game_leads_to_its_neighbours_without_scripts(site: Site, cup: str) -> None:
     for number, neighbours in ((1, (None, 2)), (4, (3, 5)), (8, (7, None))):
         text = site.get(f"/{cup}/games/{number}").text
@@ -68,9 +76,7 @@ def test_next_live_game_opens_after_the_end_unless_the_visitor_stays(
         expect(page.locator("#outcome")).to_contain_text("is to move")
         title = page.title()
         eventually(lambda: site.hub.watchers)
-        while page.locator("#outcome.ended").count() == 0:
-            bot.steps.release()
-            page.wait_for_timeout(50)
+        play_to_end(page, bot)
         expect(page).to_have_title(re.compile(rf"^(1-0|0-1|1/2-1/2) {title}$"))
         expect(page.locator("#onward")).to_be_visible()
         expect(page.locator("#onward-said")).to_have_text("The next live game opens in 5 seconds.")
@@ -82,9 +88,7 @@ def test_next_live_game_opens_after_the_end_unless_the_visitor_stays(
         page.wait_for_url(f"**/{name}/games/2")
         expect(page.locator("#outcome")).to_contain_text("is to move")
         eventually(lambda: site.hub.watchers)
-        while page.locator("#onward:visible").count() == 0:
-            bot.steps.release()
-            page.wait_for_timeout(50)
+        play_to_end(page, bot)
         page.wait_for_url(f"**/{name}/games/3")
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import routes
 from noughts_server.web.signin import Visitor
+from tests.server.web.test_browser import Stepwise
 from tests.server.web.test_organising import in_other_thread
 from tests.server.web.test_tests_pages import create_test, register_bots
 from tests.support.background import bots_online
@@ -65,6 +66,8 @@ MOST_BYTES = 150_000
 MOST_SHIFT = 0.02
 MOST_SHIFT_LIVE = 0.01
 PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1200, height=900)
+LAPTOP = ViewportSize(width=1280, height=720)
+LONG_TITLE = "A tournament whose title is longer than its place above the featured game"
 OBSERVE_SHIFTS = """
 window.shifted = 0;
 new PerformanceObserver((list) => {
@@ -155,7 +158,7 @@ def test_layout_does_not_shift_when_boards_of_live_games_arrive(
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
         eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
         for window in (DESKTOP, PHONE):
-            for path, boards in (("/", "#board"), (f"/{tournament}", "#grid"), (f"/{game.name}", "#board")):
+            for path, boards in (("/", "#board"), (f"/{tournament}", "#grid a > .board"), (f"/{game.name}", "#board")):
                 with page_in(browser, site.address, viewport=window) as page:
                     page.add_init_script(OBSERVE_SHIFTS)
                     page.goto(path)
@@ -164,6 +167,33 @@ def test_layout_does_not_shift_when_boards_of_live_games_arrive(
                     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
                     assert page.evaluate("window.shifted") < MOST_SHIFT_LIVE, path
         game.play(4, 2)
+
+
+def test_layout_does_not_shift_when_another_game_is_featured(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    token, bots = server.token("una"), {"una-one": Stepwise(), "una-two": Stepwise()}
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    with in_other_thread(bots_online(server.address, token, **bots)):
+        for window in (LAPTOP, PHONE):
+            path = f"/tournaments/featured-{window['width']}"
+            with live_game(server, site) as first, page_in(browser, site.address, viewport=window) as page:
+                eventually(lambda: f'data-live="{first.name}"' in site.get("/").text)  # called at once
+                page.add_init_script(OBSERVE_SHIFTS)
+                page.goto("/")
+                fields = {"id": path.rpartition("/")[2], "title": LONG_TITLE, "variant": "connect4"}
+                usual = {"schedule": "round_robin", "games_per_pair": "1", "bank": "600", "increment": "5"}
+                assert site.post("/organise", {**form, **fields, **usual}, cookie=cookie).status == 303
+                for name in bots:
+                    site.post(f"{path}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
+                assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+                first.play(0, 3, 1, 4, 2)
+                expect(page.locator("#featured")).to_have_attribute("data-live", f"{path[1:]}/games/1")
+                page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+                assert page.evaluate("window.shifted") < MOST_SHIFT, window
+            for bot in bots.values():
+                bot.steps.release(42)
+            eventually(lambda: site.get(f"/api/v1{path}").document["state"] == "finished")  # noqa: B023
 
 
 def test_layout_does_not_shift_when_a_late_script_converts_times(site: Site, browser: Browser, cup: str) -> None:

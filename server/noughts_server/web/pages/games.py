@@ -1,5 +1,7 @@
 """The page of a game, its version for frames on other sites, and pictures of its board."""
 
+from contextlib import suppress
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -7,7 +9,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Termination, base_name
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import board_svg, picture
-from noughts_server.web.around_game import around_game, ratings_then
+from noughts_server.web.around_game import live_around, neighbours, ratings_then
 from noughts_server.web.board_png import board_png, png_source
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import LARGEST_NUMBER, whole_number
@@ -37,21 +39,28 @@ async def game_page(website: Website, request: Request) -> Response:
     analysis = await analysis_of(website.upstream, website.views.rendering, request, values["game"], start=start)
     start_opinion = request.query_params.get("opinion") == "true" and not is_from_another_site(request)
     opinion = _opinion(website, request, values, start=start_opinion)
-    around = await around_game(website.upstream, website.hub, values["tournament"], values["game"]["name"])
+    tournament, name = values["tournament"], values["game"]["name"]
+    around: Document | None = None
+    if tournament.state == tournaments_pb2.TOURNAMENT_STATE_RUNNING:
+        with suppress(Failure):
+            around = await live_around(website.hub, name)
     return await website.views.page(
-        request, "games/game.html.jinja", **values, analysis=analysis, opinion=opinion, around=around
+        request,
+        "games/game.html.jinja",
+        **values,
+        analysis=analysis,
+        opinion=opinion,
+        around=around,
+        neighbours=await neighbours(website.upstream, tournament, name),
     )
 
 
 async def games_around(website: Website, request: Request) -> Response:
     """Return the live games around a game for the script of its page. Raises Failure."""
-    tournament = await _tournament_of(website, request)
     name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
-    around = await around_game(website.upstream, website.hub, tournament, name)
+    around = await live_around(website.hub, name)
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
-    return await website.views.page(
-        request, "games/live_games.html.jinja", headers=headers, tournament=tournament, around=around
-    )
+    return await website.views.page(request, "games/live_games.html.jinja", headers=headers, around=around)
 
 
 async def game_analysis(website: Website, request: Request) -> Response:

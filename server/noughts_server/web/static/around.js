@@ -1,7 +1,7 @@
 // What is around a game: the live games of its tournament, of which the page opens the next one after the end.
 import { visible } from "./analysis.js";
 
-const EVERY = 10000; // Milliseconds between two requests for the live games.
+const EVERY = 15000; // Milliseconds between two requests for the live games.
 const SOON = 2000; // The same while the page waits for the next game.
 const COUNTDOWN = 5; // Seconds until the next live game is opened.
 const STOPS = ["keydown", "pointerdown", "wheel"];
