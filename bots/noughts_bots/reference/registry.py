@@ -86,8 +86,8 @@ def _off_or_on(name: str) -> Option:
     return Option(name, "off|on", {"off": False, "on": True}.__getitem__)
 
 
-def _integer(name: str, least: int, most: int) -> Option:
-    return Option(name, f"{least}..{most}", lambda text: _within(int(text), least, most))
+def _integer(name: str, least: int, most: int, *, required: bool = False) -> Option:
+    return Option(name, f"{least}..{most}", lambda text: _within(int(text), least, most), required)
 
 
 def _decimal(name: str, least: float, most: float) -> Option:
@@ -186,6 +186,12 @@ _REFERENCE_BOTS = (
         place="threats.bot:ThreatsBot",
         description="searches threats and moves as long as its clock allows (without one: 4,000 positions per move)",
         options=(_integer("nodes", 1, 10_000_000),),
+    ),
+    BuiltIn(
+        name="level",
+        place="levels.bot:LevelBot",
+        description="plays at a chosen strength, in steps of 100 Elo; 1000 plays at random; errs like a weaker player",
+        options=(_integer("elo", 1000, 2900, required=True),),
     ),
 )
 

@@ -1,10 +1,13 @@
 """The reference pools: reference bots with known ratings, against which `noughts estimate` plays a bot.
 
+In four games they are levels of the bot `level`, which `tools/calibrate_levels.py` measures. In the others,
 `tools/calibrate_pools.py` measures the ratings in round robins.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from noughts_bots.reference.levels.table import Level, levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,35 +16,25 @@ class ReferencePool:
     games: int
     """The number of games from which the ratings follow."""
     ratings: Mapping[str, float]
-    """The ratings of the bots by spec. `random` has 1,000."""
+    """The ratings of the bots by spec. The weakest one, which plays at random, has 1,000."""
+
+
+_MOST_OPPONENTS = 10
+"""Of a game with more levels, the pool has every second one."""
+
+
+def _levels_of(variant: str, rows: Mapping[int, Level]) -> ReferencePool:
+    """Return the pool of a game that the bot `level` plays."""
+    step = 1 if len(rows) <= _MOST_OPPONENTS else 2
+    return ReferencePool(
+        variant=variant,
+        games=sum(level.games for level in rows.values()),
+        ratings={f"level:elo={elo}": float(level.rating) for elo, level in list(rows.items())[::step]},
+    )
 
 
 _POOLS = (
-    ReferencePool(
-        variant="tictactoe",
-        games=10_038,
-        ratings={
-            "random": 1000.0,
-            "first-free": 1040.0,
-            "coursework": 1454.8,
-            "three-stage": 1353.8,
-            "pascal": 1576.4,
-            "nextstep:depth=2": 1393.6,
-            "minimax": 1569.3,
-        },
-    ),
-    ReferencePool(
-        variant="connect4",
-        games=10_020,
-        ratings={
-            "random": 1000.0,
-            "first-free": 1152.1,
-            "nextstep:depth=1": 1172.0,
-            "nextstep:depth=2": 1602.2,
-            "minimax:depth=2": 1609.1,
-            "minimax:depth=4": 1672.7,
-        },
-    ),
+    *(_levels_of(variant, rows) for variant, rows in levels().items()),
     ReferencePool(
         variant="mnk:7,7,4",
         games=10_020,

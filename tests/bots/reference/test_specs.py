@@ -252,6 +252,7 @@ def test_every_reference_bot_is_listed() -> None:
         "fives": "every variant whose lines have the same length",
         "table:file=FILE[,level=0..1]": "the variant of its file",
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
+        "level:elo=1000..2900": "tictactoe, connect4, gomoku and qubic, each up to its highest level",
         "threats[:nodes=1..10000000]": "every m,n,k game, all of five in a row, tictactoe3d and qubic; not connect4",
     }
     assert all(info.description and "\n" not in info.description for info in REFERENCE_BOTS.values())

@@ -46,7 +46,7 @@ $ noughts estimate py:my_bot.py --variants tictactoe --games 10 --seed 1
 py:my_bot.py: 1,... ± ... in the reference pool of tictactoe
 rating  bot               points taken off it
 ...
- 1,000  random ...
+ 1,000  level:elo=1000 ...
 ...
 """,
     extra="server",
@@ -80,7 +80,7 @@ def estimate(
 ) -> None:
     """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.
 
-    The ratings of the reference pools come from round robins of 10,000 games; `random` is fixed at 1,000.
+    The reference pools of tictactoe, connect4, gomoku and qubic are levels of the bot `level`. 1,000 plays at random.
     """
     from noughts_server.local.rating_pool import exercise
     from noughts_server.local.reference_pools import REFERENCE_POOLS

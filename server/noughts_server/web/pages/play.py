@@ -1,6 +1,5 @@
 """Playing in the browser: the page that opens a table, and the table itself with the actions of its buttons."""
 
-import re
 from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
@@ -243,8 +242,8 @@ def _name(table: PlayTable, side: int, own: tuple[int, ...]) -> str:
         return "You"
     if table.wish.opponent == PERSON:
         return "The other person"
-    # `house:threats:nodes=500` or `bots/mybot`
-    return re.split("[:/]", table.wish.opponent)[1]
+    spec = table.wish.opponent.removeprefix(HOUSE_KIND)
+    return next((bot.name for bot in HOUSE_BOTS if bot.spec == spec), spec.removeprefix("bots/"))
 
 
 def _json(document: Document, status: int = 200) -> Response:
