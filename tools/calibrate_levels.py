@@ -17,6 +17,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -43,9 +44,9 @@ _BATCH = 100
 """Games that a process plays at once."""
 _MARGIN = 30.0
 """Elo by which a level is weaker than the best that its depth can do: near that, errors hardly change the strength."""
-_ROUNDS = 8
+_ROUNDS = 6
 """Measurements after which levels are no longer changed."""
-_TOLERANCE = 10.0
+_TOLERANCE = 12.0
 """Elo by which a measured step can differ from 100 before other errors are chosen."""
 
 _SURVEYS = {
@@ -114,6 +115,10 @@ class _Results:
                 file.write(json.dumps({**pair._asdict(), "batch": batch, **tally._asdict()}) + "\n")
                 file.flush()
 
+    def pairs(self, variant: str) -> list[_Pair]:
+        """Return all pairs with results, also those of earlier runs."""
+        return [pair for pair in self._tallies if pair.variant == variant]
+
     def step(self, pair: _Pair) -> _StepSize:
         points = variance = 0.0
         games = 0
@@ -172,9 +177,10 @@ class Player:
 
 
 class _Survey:
-    """For each depth, the ratings by the size of the errors, which falls."""
+    """For each depth, how the rating rises when the errors fall. Each measurement makes it more exact."""
 
     def __init__(self, variant: str, results: _Results, games: int) -> None:
+        self._results = results
         largest = _SURVEYS[variant]
         grid = {depth: _errors(largest[depth]) for depth in largest}
         pairs = [_Pair(variant, _AT_RANDOM, Strength(1, grid[1][0]))]
@@ -183,14 +189,26 @@ class _Survey:
         for shallow, deep in pairwise(grid):
             pairs += [_Pair(variant, Strength(shallow, error), Strength(deep, error)) for error in grid[deep][::2]]
         results.play(pairs, games)
-        ratings = _fitted(pairs, results)
+        self._pairs: dict[_Pair, None] = {}
+        self.ratings: dict[Strength, float] = {}
         self._curves: dict[int, tuple[list[float], list[float]]] = {}
         """For each depth, ascending ratings and the logarithms of the errors."""
-        for depth, errors in grid.items():
-            curve = _ascending([ratings[Strength(depth, error)] for error in errors])
-            self._curves[depth] = curve, [math.log2(error) for error in errors]
+        self.add([*pairs, *results.pairs(variant)])
         reached = {depth: round(curve[0][-1]) for depth, curve in self._curves.items()}
         print(f"{variant}: the best of each depth in the survey: {reached}", flush=True)
+
+    def add(self, pairs: Iterable[_Pair]) -> None:
+        """Add pairs with results."""
+        self._pairs.update(dict.fromkeys(pairs))
+        self.ratings = _fitted(list(self._pairs), self._results)
+        games: Counter[Strength] = Counter()
+        for pair in self._pairs:
+            for strength in pair[1:]:
+                games[strength] += self._results.step(pair).games
+        for depth in sorted({strength.depth for strength in self.ratings}):
+            strengths = sorted((each for each in self.ratings if each.depth == depth), key=lambda each: -each.error)
+            ratings = _ascending([self.ratings[each] for each in strengths], [games[each] for each in strengths])
+            self._curves[depth] = ratings, [math.log2(each.error) for each in strengths]
 
     def strength(self, rating: float, least_depth: int = 1) -> Strength | None:
         """Return the shallowest search with about this rating; None if no search is so strong."""
@@ -221,58 +239,62 @@ def _fitted(pairs: list[_Pair], results: _Results) -> dict[Strength, float]:
     return {strength: float(rating) for strength, rating in zip(strengths, fitted, strict=True)}
 
 
-def _ascending(values: list[float]) -> list[float]:
-    """Return the nearest ascending values: neighbours in the wrong order get their mean."""
-    blocks: list[list[float]] = []
-    for value in values:
-        blocks.append([value])
-        while len(blocks) > 1 and np.mean(blocks[-2]) >= np.mean(blocks[-1]):
-            blocks[-2:] = [blocks[-2] + blocks[-1]]
-    return [float(np.mean(block)) for block in blocks for _ in block]
+def _ascending(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return the nearest ascending values: neighbours in the wrong order get their weighted mean."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values, weights, strict=True):
+        blocks.append((value, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (one, one_weight, one_number), (two, two_weight, two_number) = blocks[-2:]
+            total = one_weight + two_weight
+            blocks[-2:] = [((one * one_weight + two * two_weight) / total, total, one_number + two_number)]
+    return [value for value, _, number in blocks for _ in range(number)]
 
 
 @dataclass(slots=True)
 class _Level:
     elo: int
-    rating_in_survey: float
     strength: Strength
 
 
 def _calibrate(variant: str, results: _Results, survey_games: int, games: int) -> list[dict[str, object]]:
     """Return the rows of the table of a variant."""
     survey = _Survey(variant, results, survey_games)
-    levels = [_Level(_LOWEST, _LOWEST, _AT_RANDOM)]
+    levels = [_Level(_LOWEST, _AT_RANDOM)]
     for number in range(1, _MOST_LEVELS):
         rating = _LOWEST + number * _STEP
         if strength := survey.strength(rating):
-            levels.append(_Level(rating, rating, strength))
+            levels.append(_Level(rating, strength))
     for measurement in range(1, _ROUNDS + 1):
         pairs = [_Pair(variant, below.strength, level.strength) for below, level in pairwise(levels)]
         # The first measurements need not be as exact as the last ones.
-        results.play(pairs, min(games, measurement * games // 3))
+        enough = min(games, measurement * games // 3)
+        results.play(pairs, enough)
+        survey.add(pairs)
         steps = [results.step(pair) for pair in pairs]
         _show(variant, levels, steps)
-        is_exact = measurement * games // 3 >= games
-        if measurement == _ROUNDS or (not _moved(levels, steps, survey) and is_exact):
+        if measurement == _ROUNDS or (not _changed(levels, survey, steps) and enough == games):
             return _rows(levels, steps)
     raise AssertionError
 
 
-def _moved(levels: list[_Level], steps: list[_StepSize], survey: _Survey) -> bool:
-    """Choose other errors for levels whose step is wrong, and return whether any changed."""
-    move = 0.0
+def _changed(levels: list[_Level], survey: _Survey, steps: list[_StepSize]) -> bool:
+    """Choose other strengths for levels that are not 100 Elo above the one below. Return whether any changed."""
     changed = False
+    rating = float(_LOWEST)
     for level, step in zip(levels[1:], steps, strict=True):
-        move = 0.0 if abs(step.elo - move - _STEP) <= _TOLERANCE else move + _STEP - step.elo
-        if move:
-            level.rating_in_survey += move
+        wanted = rating + _STEP
+        rating = survey.ratings[level.strength]
+        is_kept = abs(rating - wanted) <= _TOLERANCE and (changed or abs(step.elo - _STEP) <= _TOLERANCE)
+        if not is_kept:
             # The curves of two depths do not fit together exactly, so a level that changed to and fro would not settle.
-            strength = survey.strength(level.rating_in_survey, level.strength.depth)
+            strength = survey.strength(wanted, level.strength.depth)
             if strength is None:
                 del levels[levels.index(level) :]
                 return True
+            changed |= strength != level.strength
             level.strength = strength
-            changed = True
+            rating = wanted
     return changed
 
 

@@ -43,6 +43,11 @@ _POINTS_BITS = 5
 """A rating's history has 2 to the power of this points for each doubling of the number of games."""
 
 
+def first_rating(anchor: float | None) -> "Rating":
+    """Return the rating of a bot before its first rated game; `anchor` is its known rating, if it has one."""
+    return Rating() if anchor is None else Rating(rating=anchor, anchored=True)
+
+
 @dataclass(slots=True)
 class Rating:
     """A bot's rating and results in one rating list."""
@@ -54,6 +59,9 @@ class Rating:
     losses: int = 0
     due: int = field(init=False, repr=False, compare=False)
     """The number of games at which the rating's history gets its next point. The caller keeps it up to date."""
+
+    anchored: bool = field(default=False, compare=False)
+    """Whether no game moves the rating, because it is known."""
 
     moved: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By other owner: the points by which games with this owner's bots have moved the rating. See `limit_change`."""
@@ -141,8 +149,10 @@ def rate_game(first: Rating, second: Rating, result: int) -> None:
     else:
         return
     surprise = score - 1.0 / (1.0 + 10.0 ** ((second.rating - first.rating) / _SCALE))
-    first.rating += _k_factor(first.games) * surprise
-    second.rating -= _k_factor(second.games) * surprise
+    if not first.anchored:
+        first.rating += _k_factor(first.games) * surprise
+    if not second.anchored:
+        second.rating -= _k_factor(second.games) * surprise
     first.games += 1
     second.games += 1
 

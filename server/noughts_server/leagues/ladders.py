@@ -1,7 +1,7 @@
 """The ladders of `noughts live`: reference bots that play without end, slowly enough for spectators."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +9,7 @@ from functools import partial
 from noughts_bots.connection.events import Online, SessionEvent
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import Bot
 from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import Dialling
 from noughts_proto.v1.tournaments_pb2 import JoinTournamentRequest, StartTournamentRequest
@@ -25,7 +26,7 @@ from noughts_server.store.people.bots import get_bot
 from noughts_server.store.people.tokens import LIVE_OWNER, create_token
 
 _BOARDS = 2
-"""Concurrent games of a ladder, so that a page can show all of them."""
+"""Concurrent games of a ladder of `noughts live`, so that a page can show all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,13 @@ class Ladder:
     time: str
     bots: tuple[str, ...]
     """The specs of the bots."""
+    boards: int = _BOARDS
 
     @property
     def settings(self) -> TournamentSettings:
         return TournamentSettings(
             title=self.title, variant=self.variant, time=parse_time_control(self.time),
-            schedule=format_named("ladder"), concurrency=_BOARDS,
+            schedule=format_named("ladder"), concurrency=self.boards,
         )  # fmt: skip
 
 
@@ -90,8 +92,11 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
     token = created.secret
     async with asyncio.TaskGroup() as tasks:
         names = await server.store.read(_names)
-        bot_tasks = await _log_in(tasks, server.address, token, pace, names)
-        await asyncio.to_thread(_start_ladders, server.address, token, names)
+        bots = {
+            name: Unhurried(make_bot(parse_spec(text)), pace, max_games=len(LADDERS)) for text, name in names.items()
+        }
+        bot_tasks = await log_in(tasks, server.address, token, bots)
+        await asyncio.to_thread(start_ladders, server.address, token, LADDERS, names)
         try:
             yield token
         finally:
@@ -100,25 +105,26 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
 
 
 def _names(connection: Connection) -> dict[str, str]:
-    """Return the name of each bot by its spec: `house-minimax` if `minimax` belongs to another owner."""
-
-    def usable_name(name: str) -> str:
-        try:
-            return name if get_bot(connection, name).owner == LIVE_OWNER else f"{LIVE_OWNER}-{name}"
-        except NotFound:
-            return name
-
-    return {text: usable_name(parse_spec(text).short) for ladder in LADDERS for text in ladder.bots}
+    """Return the name of each bot by its spec."""
+    specs = {text: parse_spec(text) for ladder in LADDERS for text in ladder.bots}
+    return {text: usable_name(connection, spec.short) for text, spec in specs.items()}
 
 
-async def _log_in(
-    group: asyncio.TaskGroup, address: str, token: str, pace: float, names: Mapping[str, str]
+def usable_name(connection: Connection, name: str) -> str:
+    """Return a name for a bot of the house: `house-minimax` if `minimax` belongs to another owner."""
+    try:
+        return name if get_bot(connection, name).owner == LIVE_OWNER else f"{LIVE_OWNER}-{name}"
+    except NotFound:
+        return name
+
+
+async def log_in(
+    group: asyncio.TaskGroup, address: str, token: str, bots: Mapping[str, Bot]
 ) -> list[asyncio.Task[None]]:
-    """Start the bots. Return their tasks when all of them are online."""
+    """Start the bots, by name. Return their tasks when all of them are online."""
     tasks = []
     waits = []
-    for text, name in names.items():
-        spec = parse_spec(text)
+    for name, bot in bots.items():
         online = asyncio.Event()
 
         def on_event(event: SessionEvent, online: asyncio.Event = online) -> None:
@@ -126,17 +132,19 @@ async def _log_in(
                 online.set()
 
         login = Login(address, token, name, "1")
-        bot = Unhurried(make_bot(spec), pace, max_games=len(LADDERS))
         tasks.append(group.create_task(play(bot, login, on_event), name=name))
         waits.append(online.wait())
     await asyncio.gather(*waits)
     return tasks
 
 
-def _start_ladders(address: str, token: str, names: Mapping[str, str]) -> None:
-    """Create and start the ladders that the server does not have. The others continue by themselves."""
+def start_ladders(address: str, token: str, ladders: Iterable[Ladder], names: Mapping[str, str]) -> None:
+    """Create and start the ladders that the server does not have. The others continue by themselves.
+
+    `names` has the name of each bot by its spec.
+    """
     with connected(address, token, Dialling()) as client:
-        for ladder in LADDERS:
+        for ladder in ladders:
             name = create_tournament(client, ladder.settings, ladder.name)
             if name is None:
                 continue

@@ -28,7 +28,7 @@ def error_of_estimate(line: str, code: int) -> str:
 def test_every_pool_is_calibrated_and_its_bots_play_its_variant() -> None:
     for variant, pool in REFERENCE_POOLS.items():
         ratings = pool.ratings
-        assert list(ratings.values())[0] == 1000 == min(ratings.values())
+        assert next(iter(ratings.values())) == 1000 == min(ratings.values())
         for name in ratings:
             make_bot(parse_spec(name), parse_variant(variant))
 

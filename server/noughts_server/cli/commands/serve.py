@@ -2,9 +2,10 @@
 
 import shlex
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,6 +68,13 @@ if TYPE_CHECKING:
 _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
 
+class HouseBots(StrEnum):
+    """The bots that a server keeps online."""
+
+    NONE = "none"
+    LEVELS = "levels"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """The options of a server, as the operator types them."""
@@ -119,6 +127,9 @@ class ServeOptions:
         Registration,
         Option("--registration", help="Registration without your help: by anyone, by invitation, or by nobody"),
     ] = Registration.CLOSED
+    house_bots: Annotated[
+        HouseBots, Option("--house-bots", help="Opponents for newcomers: `levels` of known ratings, in open ladders")
+    ] = HouseBots.NONE
     absence: AbsenceOption = ABSENCE
     rate_own_games: Annotated[
         bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")
@@ -154,12 +165,31 @@ def serve(
 ) -> None:
     """Run a server until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
 
+    if options.house_bots is HouseBots.LEVELS and options.tls_cert is not None:
+        raise UsageProblem(
+            "--house-bots levels: got a server that uses TLS, expected one without TLS",
+            "Put a reverse proxy with TLS in front of the server, or run bots: noughts bot run level:elo=1500",
+        )
+
     @asynccontextmanager
     async def announced(server: "Server", site: str | None) -> AsyncIterator[None]:
-        _announce(output, options, server, site)
-        yield
+        async with _house_bots(server, options.house_bots) as ladders:
+            _announce(output, options, server, site, ladders)
+            yield
 
     run_server(output, options, announced, bus=bus, logs=logs)
+
+
+@asynccontextmanager
+async def _house_bots(server: "Server", kind: HouseBots) -> AsyncIterator[list[str]]:
+    """Keep the house bots online inside the block. Yield the names of their ladders."""
+    if kind is HouseBots.NONE:
+        yield []
+        return
+    from noughts_server.leagues.level_bots import playing_levels
+
+    async with playing_levels(server) as ladders:
+        yield ladders
 
 
 def run_server(
@@ -238,7 +268,9 @@ def _website_listener(address: str | None, *, encrypted: bool) -> socket.socket 
     return open_listener(address, "--web")
 
 
-def _announce(output: OutputOptions, options: ServeOptions, server: "Server", site: str | None) -> None:
+def _announce(
+    output: OutputOptions, options: ServeOptions, server: "Server", site: str | None, ladders: Sequence[str]
+) -> None:
     address, database = server.address, read_database(options.database)
     # An address with a password in it must not stay on the screen.
     database_option = ""
@@ -261,5 +293,6 @@ def _announce(output: OutputOptions, options: ServeOptions, server: "Server", si
         + f"Make a token:       noughts token create --owner YOU{database_option}\n"
         f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server_option}\n"
         f"Run a tournament:   noughts tournament create spring{server_option}   (then join, start, show)\n"
-        f"Stop:               Ctrl-C{trust}",
+        + (f"Join a ladder:      noughts tournament join {ladders[0]} --bot mybot{server_option}\n" if ladders else "")
+        + f"Stop:               Ctrl-C{trust}",
     )

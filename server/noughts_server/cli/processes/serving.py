@@ -14,7 +14,7 @@ from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import PLAY, SITE
-from noughts_server.store.people.tokens import SITE_OWNER, create_token, list_tokens, revoke_token
+from noughts_server.store.people.tokens import SITE_OWNER, create_token, revoke_tokens
 from noughts_server.web.listener import address_of
 from noughts_server.web.site_settings import SiteSettings
 from noughts_server.web.supervisor import supervised_site
@@ -71,18 +71,14 @@ async def _site_token(store: Store) -> AsyncIterator[str]:
 
     def create(connection: Connection) -> str:
         now = store.now_ms()
-        _revoke(connection, now)
+        revoke_tokens(connection, owner=SITE_OWNER, label=_LABEL, now_ms=now)
         created = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE), now_ms=now)
         return created.secret
 
     yield await store.write(create)
-    await store.write(lambda connection: _revoke(connection, store.now_ms()))
-
-
-def _revoke(connection: Connection, now_ms: int) -> None:
-    for token in list_tokens(connection):
-        if token.owner == SITE_OWNER and token.label == _LABEL and token.revoked_at is None:
-            revoke_token(connection, token.id, now_ms=now_ms)
+    await store.write(
+        lambda connection: revoke_tokens(connection, owner=SITE_OWNER, label=_LABEL, now_ms=store.now_ms())
+    )
 
 
 def _warn_of_open_ports(

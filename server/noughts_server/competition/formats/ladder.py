@@ -19,6 +19,8 @@ These rules hold for all results and durations of games (`tests/server/competiti
 - A newcomer counts as having had `PLACEMENT` pairings fewer than the bots that are next (none, if they had fewer). It
   plays in the next new pairing (after earlier newcomers), and often until it has caught up.
 - The bot that has begun fewer of its pairings begins.
+- An anchor, whose rating is fixed, starts no pairing: it waits until it is the nearest opponent of another bot. So
+  anchors never meet each other. A bot that would have to wait for others can always play an anchor.
 
 Bisection finds the next bot, its neighbours and their places, so a pairing takes about the same time among ten bots and
 ten thousand. Ratings here serve only for pairing and are not stored.
@@ -26,7 +28,7 @@ ten thousand. Ratings here serve only for pairing and are not stored.
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, islice
@@ -80,6 +82,8 @@ class _Bot:
     is_playing: bool = False
     """Whether one of these pairings is live."""
     is_absent: bool = False
+    is_anchor: bool = False
+    """Whether its rating is fixed, so that it only plays against bots that are not anchors."""
     balance: int = 0
     """The number of pairings that it began, minus the number that its opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
@@ -111,7 +115,7 @@ class Ladder:
     def __init__(self) -> None:
         self._bots: dict[int, _Bot] = {}
         self._present_bots = 0
-        """The number of bots that are neither withdrawn nor absent."""
+        """The number of bots that are neither withdrawn nor absent, without anchors."""
         self._pairing_count = 0
         """The number of pairings so far."""
         self._unfinished: dict[tuple[int, int], int] = {}
@@ -127,21 +131,28 @@ class Ladder:
         self._groups: dict[int, _WaitingGroup] = {}
         self._turns: list[int] = []
         """The turns of all groups in ascending order."""
+        self._waiting_anchors: list[tuple[float, int]] = []
+        """(rating, entry) in order. Anchors are in no group."""
 
     @classmethod
     def rebuild(
-        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[PlayedPairing | Pairing]
+        cls,
+        entries: Iterable[int],
+        withdrawn: Iterable[int],
+        history: Iterable[PlayedPairing | Pairing],
+        anchors: Mapping[int, float] | None = None,
     ) -> "Ladder":
         """Return the ladder after a restart, from all pairings in the order of pairing.
 
-        Finished pairings have results. Entries join as newcomers before their first pairing, or at the end.
+        Finished pairings have results. Entries join as newcomers before their first pairing, or at the end. `anchors`
+        are as for `add`, by entry.
         """
         ladder = cls()
         withdrawn_entries = frozenset(withdrawn)
 
         def add_if_new(entry: int) -> None:
             if entry not in ladder._bots:
-                ladder.add(entry)
+                ladder.add(entry, (anchors or {}).get(entry))
                 if entry in withdrawn_entries:
                     ladder.withdraw(entry)
 
@@ -156,11 +167,18 @@ class Ladder:
             add_if_new(entry)
         return ladder
 
-    def add(self, entry: int) -> None:
-        """Add a newcomer."""
+    def add(self, entry: int, anchor: float | None = None) -> None:
+        """Add a newcomer, or an anchor with its fixed rating. The first rating of a newcomer is 0."""
         bot = self._bots[entry] = _Bot(entry, max(0, self._level - PLACEMENT))
-        self._present_bots += 1
+        if anchor is not None:
+            bot.is_anchor = True
+            bot.rating = anchor
+        self._count_present(bot, 1)
         self._start_waiting(bot)
+
+    def _count_present(self, bot: _Bot, change: int) -> None:
+        if not bot.is_anchor:
+            self._present_bots += change
 
     def withdraw(self, entry: int) -> None:
         """Withdraw an entry: it is not paired again. `record_result` can still report its current pairing."""
@@ -169,14 +187,14 @@ class Ladder:
             self.record_return(entry)  # its remaining games are lost soon, so its opponents need not wait
             self._stop_waiting(bot)
             bot.is_withdrawn = True
-            self._present_bots -= 1
+            self._count_present(bot, -1)
 
     def record_absence(self, entry: int) -> None:
         """Record that a bot is absent. Repeating it has no effect."""
         bot = self._bots[entry]
         if not bot.is_absent and not bot.is_withdrawn:
             bot.is_absent = True
-            self._present_bots -= 1
+            self._count_present(bot, -1)
             for each in (entry, *bot.opponents):
                 self._wait_or_play(self._bots[each])
 
@@ -185,7 +203,7 @@ class Ladder:
         bot = self._bots[entry]
         if bot.is_absent:
             bot.is_absent = False
-            self._present_bots += 1
+            self._count_present(bot, 1)
             bot.turn = max(bot.turn, self._level - PLACEMENT)
             for opponent in bot.opponents:
                 if not self._bots[opponent].is_absent:
@@ -201,7 +219,7 @@ class Ladder:
     def record_pairing(self, first: int, second: int) -> None:
         """Record that these two bots are paired; `first` begins."""
         one, other = self._bots[first], self._bots[second]
-        self._level = max(self._level, min(one.turn, other.turn))
+        self._level = max(self._level, min(bot.turn for bot in (one, other) if not bot.is_anchor))
         one.balance += 1
         other.balance -= 1
         for bot, opponent in ((one, other), (other, one)):
@@ -210,7 +228,7 @@ class Ladder:
             bot.is_playing = True
             bot.opponents.add(opponent.entry)
             bot.recent.append(opponent.entry)
-            heappush(self._playing, (bot.turn, bot.entry))
+            self._note_playing(bot)
         self._pairing_count += 1
         self._note_live(first, second)
 
@@ -222,8 +240,10 @@ class Ladder:
         total = first_points + second_points
         if total > 0:
             surprise = first_points / total - 1 / (1 + 10 ** ((other.rating - one.rating) / 400))
-            one.rating += _step(one) * surprise
-            other.rating -= _step(other) * surprise
+            if not one.is_anchor:
+                one.rating += _step(one) * surprise
+            if not other.is_anchor:
+                other.rating -= _step(other) * surprise
         del self._unfinished[first, second]
         for bot, opponent in ((one, other), (other, one)):
             bot.pairings += 1
@@ -257,12 +277,25 @@ class Ladder:
         else:
             ceiling = self._turns[-1] if self._turns else AHEAD
         for bot in self._by_turn():
-            if bot.turn > ceiling:
-                return None
-            opponent = self._opponent_of(bot, ceiling)
+            # A bot that must wait for others can play an anchor.
+            opponent = self._opponent_of(bot, ceiling) if bot.turn <= ceiling else None
+            opponent = self._nearer_anchor(bot, opponent) or opponent
             if opponent is not None:
                 return bot, opponent
+            if bot.turn > ceiling:
+                return None
         return None
+
+    def _nearer_anchor(self, bot: _Bot, opponent: _Bot | None) -> _Bot | None:
+        """Return the waiting anchor that is nearest to a bot; None if there is none, or if the opponent is nearer."""
+        place = bisect_left(self._waiting_anchors, (bot.rating, bot.entry))
+        near = self._waiting_anchors[max(0, place - _NEIGHBOURS) : place + _NEIGHBOURS]
+        anchors = [self._bots[entry] for _, entry in near]
+        if not anchors:
+            return None
+        anchor = min(anchors, key=lambda other: (self._distance(bot, other), other.waits_since))
+        is_nearer = opponent is None or self._distance(bot, anchor) < self._distance(bot, opponent)
+        return anchor if is_nearer else None
 
     def _least_playing(self) -> int | None:
         """Mark delayed bots. Return the lowest turn of the bots that play and are not delayed; None without any."""
@@ -357,13 +390,21 @@ class Ladder:
         self._stop_waiting(bot)
         bot.is_playing = not bot.is_absent and not all(self._bots[each].is_absent for each in bot.opponents)
         if bot.is_playing:
-            heappush(self._playing, (bot.turn, bot.entry))
+            self._note_playing(bot)
         elif not bot.is_absent and not bot.is_withdrawn:
             self._start_waiting(bot)
+
+    def _note_playing(self, bot: _Bot) -> None:
+        # Other bots do not wait for an anchor.
+        if not bot.is_anchor:
+            heappush(self._playing, (bot.turn, bot.entry))
 
     def _start_waiting(self, bot: _Bot) -> None:
         self._clock += 1
         bot.waits_since = self._clock
+        if bot.is_anchor:
+            insort(self._waiting_anchors, (bot.rating, bot.entry))
+            return
         group = self._groups.get(bot.turn)
         if group is None:
             group = self._groups[bot.turn] = _WaitingGroup()
@@ -375,6 +416,9 @@ class Ladder:
         if not bot.waits_since:
             return
         bot.waits_since = 0
+        if bot.is_anchor:
+            self._waiting_anchors.remove((bot.rating, bot.entry))
+            return
         group = self._groups[bot.turn]
         del group.by_rating[bisect_left(group.by_rating, (bot.rating, bot.entry))]
         if not group.by_rating:

@@ -165,6 +165,8 @@ bots = Table(
     # What its owner says about it, and a page of it; empty: nothing.
     Column("description", String(500), nullable=False, server_default=""),
     Column("link", String(200), nullable=False, server_default=""),
+    # The known rating of a bot that anchors rating lists; null for other bots.
+    Column("anchor", Float),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
 )

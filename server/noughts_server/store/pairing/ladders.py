@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, select, update
 
 from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.elo import START
 from noughts_server.competition.formats import FORMATS
 from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.schema import TournamentState, entries, tournaments
+from noughts_server.store.engine.schema import TournamentState, bots, entries, entries_with_bots, tournaments
 from noughts_server.store.pairing.pairings import NewSlot, append_slots, points_of_first, slots_with_results
 
 _PAIR = 2
@@ -30,7 +31,8 @@ class StoredLadder:
         self._gone = {row.number for row in rows if row.withdrawn_at is not None}
         self._absent: set[int] = set()
         history = self._history(connection, tournament.id)
-        self._ladder = Ladder.rebuild(sorted(self._entries), self._gone, history)
+        anchors = {row.number: row.anchor - START for row in rows if row.anchor is not None}
+        self._ladder = Ladder.rebuild(sorted(self._entries), self._gone, history, anchors)
 
     def take(self, stored: Iterable[FinishedGame]) -> None:
         """Add games that are stored in this transaction."""
@@ -49,7 +51,7 @@ class StoredLadder:
         for row in connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament_id)):
             if row.number not in self._entries:
                 self._entries.add(row.number)
-                self._ladder.add(row.number)
+                self._ladder.add(row.number, _in_ladder(row.anchor))
             if row.withdrawn_at is not None and row.number not in self._gone:
                 self._gone.add(row.number)
                 self._ladder.withdraw(row.number)
@@ -125,7 +127,16 @@ class _OpenPairing:
         self.points += points_of_first(self.first, x, result)
 
 
-_ENTRIES = select(entries.c.number, entries.c.withdrawn_at, entries.c.absent).order_by(entries.c.number)
+_ENTRIES = (
+    select(entries.c.number, entries.c.withdrawn_at, entries.c.absent, bots.c.anchor)
+    .select_from(entries_with_bots)
+    .order_by(entries.c.number)
+)
+
+
+def _in_ladder(anchor: float | None) -> float | None:
+    """Return a known rating on the scale of the ladder, on which a newcomer has 0."""
+    return None if anchor is None else anchor - START
 
 
 def append_to_ladder(

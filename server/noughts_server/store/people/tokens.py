@@ -199,6 +199,13 @@ def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id
     return _read_token(connection, token_id)
 
 
+def revoke_tokens(connection: Connection, *, owner: str, label: str, now_ms: int) -> None:
+    """Revoke the tokens of an owner with this label."""
+    for token in list_tokens(connection):
+        if token.owner == owner and token.label == label and token.revoked_at is None:
+            revoke_token(connection, token.id, now_ms=now_ms)
+
+
 def _tokens() -> Select[Any]:
     return select(tokens, owners.c.name.label("owner")).join(owners)
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, 
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import ON_THE_BOARD, Result
-from noughts_server.competition.elo import Rating, next_point, rate_game
+from noughts_server.competition.elo import Rating, first_rating, next_point, rate_game
 from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (
     bots,
@@ -253,8 +253,8 @@ def rate_scores(
 ) -> None:
     """Rate games in order, except games of a bot against itself and, with `owners`, those between bots of one owner.
 
-    If `bounded`, `Rating.bound` limits how much the bots of one other owner can move a rating. `on_point` is called
-    with a bot and its rating whenever its history gets a point.
+    If `bounded`, `Rating.limit_change` limits how much the bots of one other owner can move a rating, except anchors.
+    `on_point` is called with a bot and its rating whenever its history gets a point.
     """
     by_entry: dict[int, Rating] = {}
     for first, second, result in scores:
@@ -267,8 +267,11 @@ def rate_scores(
             first_before, second_before = first_rating.rating, second_rating.rating
             rate_game(first_rating, second_rating, result)
             if bounded and owners is not None:
-                first_rating.limit_change(owners[second], first_before)
-                second_rating.limit_change(owners[first], second_before)
+                # Nobody can lift a rating with an anchor, because the anchor's own rating is fixed.
+                if not second_rating.anchored:
+                    first_rating.limit_change(owners[second], first_before)
+                if not first_rating.anchored:
+                    second_rating.limit_change(owners[first], second_before)
             # After a void game the number of games is unchanged and below `due`.
             if first_rating.games == first_rating.due:
                 first_rating.due = next_point(first_rating.due)
@@ -351,19 +354,34 @@ def list_key(connection: Connection, variant: str, time_class: str) -> int | Non
     return key
 
 
-def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict[int, Rating]:
-    by_bot = {bot: Rating() for bot in bots}
-    for batch in in_batches(bots):
+def _read_ratings(connection: Connection, list_id: int, of: list[int]) -> dict[int, Rating]:
+    anchors = anchors_of(connection, of)
+    by_bot = {bot: first_rating(anchors.get(bot)) for bot in of}
+    for batch in in_batches(of):
         of_bots = select(ratings).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
         for row in connection.execute(of_bots):
             by_bot[row.bot_id] = Rating(
-                rating=row.rating, games=row.games, wins=row.wins, draws=row.draws, losses=row.losses
+                rating=row.rating,
+                games=row.games,
+                wins=row.wins,
+                draws=row.draws,
+                losses=row.losses,
+                anchored=row.bot_id in anchors,
             )
         moves = rating_moves.c
         of_moves = (moves.list_id == list_id, moves.bot_id.in_(batch))
         for bot, owner, moved in connection.execute(select(moves.bot_id, moves.owner_id, moves.moved).where(*of_moves)):
             by_bot[bot].moved[owner] = moved
     return by_bot
+
+
+def anchors_of(connection: Connection, of_bots: Iterable[int]) -> dict[int, float]:
+    """Return the known ratings of those of the bots that have one."""
+    anchors: dict[int, float] = {}
+    for batch in in_batches(list(of_bots)):
+        known = select(bots.c.id, bots.c.anchor).where(bots.c.id.in_(batch), bots.c.anchor.is_not(None))
+        anchors.update((row.id, row.anchor) for row in connection.execute(known))
+    return anchors
 
 
 def rating_row(list_id: int, bot: int, rating: Rating) -> tuple[int, int, float, int, int, int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.competition.elo import Rating
+from noughts_server.competition.elo import Rating, first_rating
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.schema import (
     bots,
@@ -131,7 +131,10 @@ class Replay:
     def rate(self, run: Row[Any]) -> None:
         """Rate the next run of the log."""
         playing, owners, bounded = self.players(run.tournament_id)
-        ratings_of_bots = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
+        new = [bot for bot in playing if (run.list_id, bot) not in self.ratings]
+        anchors = rater.anchors_of(self._connection, new)
+        self.ratings |= {(run.list_id, bot): first_rating(anchors.get(bot)) for bot in new}
+        ratings_of_bots = {bot: self.ratings[run.list_id, bot] for bot in playing}
 
         def record(bot: int, rating: Rating) -> None:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)

@@ -20,7 +20,7 @@ from noughts_bots.connection.event_loop import run_loop
 from noughts_server.cli.commands import serve
 from noughts_server.cli.options import listening
 from noughts_server.cli.options.listening import open_listener
-from noughts_server.web import supervisor
+from noughts_server.runtime import supervised_child
 from tests.server.cli.conftest import Refusal
 from tests.support.arena import open_arena
 from tests.support.metrics import health, scrape
@@ -224,4 +224,5 @@ def test_killed_site_process_returns_its_signal_to_the_server(monkeypatch: pytes
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_kill)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert run_loop(supervisor._run_child("127.0.0.1:1", listener, "{}")) == -signal.SIGKILL
+        arguments = ("noughts_server.web.child", "127.0.0.1:1", str(listener.fileno()))
+        assert run_loop(supervised_child._run_child(arguments, "{}", (listener.fileno(),))) == -signal.SIGKILL
