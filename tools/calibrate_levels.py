@@ -117,7 +117,7 @@ class _Results:
 
     def pairs(self, variant: str) -> list[_Pair]:
         """Return all pairs with results, also those of earlier runs."""
-        return [pair for pair in self._tallies if pair.variant == variant]
+        return [pair for pair in self._tallies if pair.variant == variant and pair.weak != pair.strong]
 
     def step(self, pair: _Pair) -> _StepSize:
         points = variance = 0.0
@@ -199,7 +199,7 @@ class _Survey:
 
     def add(self, pairs: Iterable[_Pair]) -> None:
         """Add pairs with results."""
-        self._pairs.update(dict.fromkeys(pairs))
+        self._pairs.update(dict.fromkeys(pair for pair in pairs if pair.weak != pair.strong))
         self.ratings = _fitted(list(self._pairs), self._results)
         games: Counter[Strength] = Counter()
         for pair in self._pairs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tools.generated_pages import commands, diagrams, errors, figures, programs, protocol, settings, variants
+from tools.generated_pages import commands, diagrams, errors, figures, levels, programs, protocol, settings, variants
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "commands": commands.of_panel,
@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "errors": errors.of_calls,
     "operator-errors": errors.of_operators,
     "terminations": errors.terminations,
+    "levels": levels.tables_of_levels,
     "variants": variants.table_of_variants,
     "methods": protocol.methods,
     "messages": protocol.messages,

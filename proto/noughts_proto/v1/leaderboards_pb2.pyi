@@ -807,7 +807,9 @@ class GetBatchRatingsRequest(_message.Message):
     """Whether each bot gets two virtual draws against the mean of the pool, so that all are on one scale."""
     @_builtins.property
     def anchors(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Fixed ratings, by `bots/NAME`. Without any, the mean of each group is 1500."""
+        """Fixed ratings, by `bots/NAME`. Without any, the anchors of the server have theirs, and the mean of a group without
+        one is 1500.
+        """
 
     def __init__(
         self,

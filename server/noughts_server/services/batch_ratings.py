@@ -1,6 +1,6 @@
 """Batch ratings: fits all games of a rating list at once, in a thread, one list at a time. Callers take turns."""
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.convert.leaderboards import batch_ratings_message
@@ -28,24 +28,27 @@ class BatchRater:
         load: Callable[[], Awaitable[list[RatedPair]]],
         *,
         anchors: Mapping[str, float],
+        known: Mapping[str, float] | None = None,
         prior: bool,
         caller: Hashable = "",
     ) -> pb.GetBatchRatingsResponse:
         """Return the ratings from the pairs that `load` returns; the caller fills in the name of the list.
 
+        Without `anchors`, the bots with `known` ratings are the anchors, as far as they have games.
         `load` is called when it is the caller's turn, because the pairs of a large list take megabytes. Raises
         InvalidArgument (an anchor without games or out of range, too many bots) and the errors of `load`.
         """
 
         def fit(pairs: list[RatedPair]) -> pb.GetBatchRatingsResponse:
-            _check(pairs, anchors)
-            return _fitted(pairs, anchors, prior)
+            names = {name for pair in pairs for name in (pair.first, pair.second)}
+            _check(names, anchors)
+            known_here = {name: rating for name, rating in (known or {}).items() if name in names}
+            return _fitted(pairs, anchors or known_here, prior)
 
         return await self._computing.run_on(caller, load, fit)
 
 
-def _check(pairs: list[RatedPair], anchors: Mapping[str, float]) -> None:
-    bots = {name for pair in pairs for name in (pair.first, pair.second)}
+def _check(bots: Collection[str], anchors: Mapping[str, float]) -> None:
     if len(bots) > MOST_BOTS:
         hint = "Leave out bots with few games."
         raise InvalidArgument.of("min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint=hint)

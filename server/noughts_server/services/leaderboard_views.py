@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from noughts_server.services.answers import answer_in_turn
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.pages import Page
+from noughts_server.store.people.anchors import known_ratings
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -47,20 +48,23 @@ class View:
     source: str
     read: Reader | None = None
     """Reads the games of a list, from which `rate` computes ratings; None if the store has the ratings."""
-    rate: Callable[[list[Any], Collection[str]], dict[str, Estimate]] = lambda games, active: {}
-    """Returns the estimate of each bot from the games and the names of the active bots."""
+    rate: Callable[[list[Any], Collection[str], Mapping[str, float]], dict[str, Estimate]] = (
+        lambda games, active, anchors: {}
+    )
+    """Returns the estimate of each bot from the games, the names of the active bots, and the known ratings by name."""
     default_from: float = math.inf
     """The view is the default if the list's bots have at least this many games on average."""
 
-    def places(self, games: list[Any], bots: dict[str, tuple[int, bool]]) -> Places:
+    def places(self, games: list[Any], bots: dict[str, tuple[int, bool]], anchors: Mapping[str, float]) -> Places:
         """Return the places of bots by ID.
 
         `bots` is the result of `list_bots`: by name, the ID of a bot and whether it is active. An inactive bot takes no
-        rank from the bots after it.
+        rank from the bots after it. `anchors` has the known ratings by name.
         """
         if not games:
             return {}
-        estimates = self.rate(games, {name for name, (_, is_active) in bots.items() if is_active})
+        active = {name for name, (_, is_active) in bots.items() if is_active}
+        estimates = self.rate(games, active, anchors)
         best_first = sorted(
             (name for name in estimates if name in bots),
             key=lambda name: (estimates[name].view_rating, *bots[name]),
@@ -76,12 +80,13 @@ class View:
         return places
 
 
-def _fit(pairs: list[RatedPair], active: Collection[str]) -> dict[str, Estimate]:
+def _fit(pairs: list[RatedPair], active: Collection[str], anchors: Mapping[str, float]) -> dict[str, Estimate]:
     # These modules load numpy and scipy: the first request imports them, not the start of the server.
     from noughts_server.statistics.rank_intervals import fit_with_ranks
     from noughts_server.statistics.rated_games import count_pairs
 
-    return fit_with_ranks(count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs), active)
+    games = count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs)
+    return fit_with_ranks(games, active, anchors)
 
 
 VIEWS = (
@@ -163,10 +168,11 @@ class LeaderboardViews:
             return cached.places
         async with self._turn:
             if not self._is_recent(view, name, state):
-                stored, bots = await answer_in_turn(
-                    self._store, lambda connection: (games(connection), list_bots(connection, name))
+                stored, bots, anchors = await answer_in_turn(
+                    self._store,
+                    lambda connection: (games(connection), list_bots(connection, name), known_ratings(connection)),
                 )
-                compute = partial(self._compute, view, name, state, games=stored, bots=bots)
+                compute = partial(self._compute, view, name, state, games=stored, bots=bots, anchors=anchors)
                 await self._computing.run(name, compute)
             return self._cache[view, name].places
 
@@ -178,12 +184,18 @@ class LeaderboardViews:
         return cached.state == state or time.monotonic() < cached.expires_at
 
     def _compute(
-        self, view: View, name: str, state: ListState, games: list[Any], bots: dict[str, tuple[int, bool]]
+        self,
+        view: View,
+        name: str,
+        state: ListState,
+        games: list[Any],
+        bots: dict[str, tuple[int, bool]],
+        anchors: Mapping[str, float],
     ) -> None:
         """Compute and keep the places of the view, unless the thread has just computed them for a cancelled call."""
         if not self._is_recent(view, name, state):
             began = time.monotonic()
-            places = view.places(games, bots)
+            places = view.places(games, bots, anchors)
             now = time.monotonic()
             self._cache[view, name] = _CachedPlaces(places, state, now + _REST * (now - began))
             if len(self._cache) > _MOST_CACHED:

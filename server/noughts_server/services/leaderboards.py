@@ -30,6 +30,7 @@ from noughts_server.store.games.bot_games import head_to_head
 from noughts_server.store.games.bot_statistics import bot_statistics
 from noughts_server.store.games.explorer import explore
 from noughts_server.store.games.records import newest_records
+from noughts_server.store.people.anchors import known_ratings
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -151,7 +152,11 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         payer = VISITOR.get().payer
         with self._limiter.holding("batch_ratings", payer, f"batch ratings for {payer}"):
             answer = await self._rater.rate(
-                partial(answer_in_turn, self._store, read), anchors=anchors, prior=request.prior, caller=payer
+                partial(answer_in_turn, self._store, read),
+                anchors=anchors,
+                known=await self._store.read(known_ratings),
+                prior=request.prior,
+                caller=payer,
             )
         answer.rating_list = name
         return answer

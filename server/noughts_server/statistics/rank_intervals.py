@@ -8,7 +8,7 @@ ranking institutions", Biometrics 78, 2022). `benchmarks/ranks.py` measures the 
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -26,9 +26,15 @@ _HALVINGS = 50
 """Steps of bisection: enough for the precision of a float."""
 
 
-def fit_with_ranks(games: RatedGames, ranked: Collection[str]) -> dict[str, Estimate]:
-    """Fit ratings with a prior, so that all are on one scale. Return them by player; ranks count only `ranked`."""
-    fitted = fit(games, prior=True)
+def fit_with_ranks(
+    games: RatedGames, ranked: Collection[str], known: Mapping[str, float] | None = None
+) -> dict[str, Estimate]:
+    """Fit ratings with a prior, so that all are on one scale. Return them by player; ranks count only `ranked`.
+
+    The ratings of players in `known` are fixed.
+    """
+    anchors = {name: rating for name, rating in (known or {}).items() if name in games.players}
+    fitted = fit(games, prior=True, anchors=anchors)
     players = games.players
     errors = NORMAL_95 * np.sqrt(fitted.covariance.diagonal())
     lowest, highest = rank_intervals(fitted, np.array([name in ranked for name in players], dtype=bool))

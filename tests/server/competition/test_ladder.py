@@ -361,3 +361,61 @@ def test_rebuilt_ladder_knows_open_pairings_and_withdrawn_entries(entries: int, 
         assert 0 not in pair
         assert not any(simulation.open[entry] for entry in pair)
         assert simulation.may_meet(*pair)
+
+
+def ladder_with_anchors(newcomers: int) -> Ladder:
+    """Return a ladder with newcomers, from entry 0 on, and eleven anchors from entry 100 on: -1,000 to 1,000 Elo."""
+    ladder = Ladder()
+    for entry in range(newcomers):
+        ladder.add(entry)
+    for number in range(11):
+        ladder.add(100 + number, 200.0 * number - 1_000)
+    return ladder
+
+
+def test_anchors_without_other_bots_get_no_pairing() -> None:
+    assert ladder_with_anchors(0).pair(16) == []
+
+
+def test_a_newcomer_meets_an_anchor_near_its_rating_at_once_and_again_and_again() -> None:
+    ladder = ladder_with_anchors(1)
+    chance = Random(3)
+    met: Counter[int] = Counter()
+    for _ in range(200):
+        (pair,) = ladder.pair(16)
+        anchor = max(pair.first, pair.second)
+        met[anchor] += 1
+        wins = chance.random() < 1 / (1 + 10 ** ((200.0 * (anchor - 100) - 1_000 - 500) / 400))
+        points = 2.0 if wins is (pair.first == 0) else 0.0
+        ladder.record_result(pair.first, pair.second, points, 2 - points)
+    # Its strength is 500 Elo, between the anchors 107 and 108.
+    assert met[107] + met[108] > sum(met.values()) / 3
+    assert met[100] + met[101] < 10
+    assert len(met) > 3
+
+
+def test_newcomers_all_play_and_anchors_only_play_newcomers() -> None:
+    ladder = ladder_with_anchors(6)
+    pairs = ladder.pair(16)
+    assert sorted(entry for pair in pairs for entry in (pair.first, pair.second) if entry < 100) == list(range(6))
+
+
+def test_a_bot_far_ahead_of_a_slow_one_plays_anchors_meanwhile() -> None:
+    ladder = ladder_with_anchors(2)
+    (slow,) = ladder.pair(1)
+    for _ in range(5 * AHEAD):
+        (pair,) = ladder.pair(1)
+        assert not {slow.first, slow.second} & {pair.first, pair.second}
+        ladder.record_result(pair.first, pair.second, 1, 1)
+
+
+def test_a_rebuilt_ladder_has_the_same_anchors() -> None:
+    ladder = ladder_with_anchors(1)
+    history: list[Pairing | PlayedPairing] = []
+    for number in range(20):
+        (pair,) = ladder.pair(1)
+        ladder.record_result(pair.first, pair.second, 2, 0)
+        history.append(PlayedPairing(number + 1, pair.first, pair.second, 2, 0, 2))
+    anchors = {100 + number: 200.0 * number - 1_000 for number in range(11)}
+    rebuilt = Ladder.rebuild([0, *anchors], [], history, anchors)
+    assert rebuilt.pair(1) == ladder.pair(1)

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ async def test_pages_of_the_fit_hold_each_bot_once_in_order(arena: Arena) -> Non
 async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> None:
     started, finish, computed = threading.Event(), threading.Event(), list[object]()
 
-    def rate(games: list[Any], active: Collection[str]) -> dict[str, Estimate]:
+    def rate(games: list[Any], active: Collection[str], anchors: Mapping[str, float]) -> dict[str, Estimate]:
         computed.append(games)
         started.set()
         finish.wait(20)

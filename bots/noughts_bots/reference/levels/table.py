@@ -19,10 +19,12 @@ class Level:
     elo: int
     """Its name: the rating that it was chosen for."""
     strength: Strength
-    rating: float
-    """Its measured rating. The lowest level, which plays at random, has 1,000."""
+    rating: int
+    """Its measured rating: the sum of the steps. The lowest level, which plays at random, has 1,000."""
+    step: float | None
+    """The measured difference to the level below; None for the lowest."""
     error95: float | None
-    """Half of the 95 % interval of the difference to the level below; None for the lowest."""
+    """Half of the 95 % interval of the step; None for the lowest level."""
     games: int
     """Its games against the level below."""
 
@@ -37,6 +39,7 @@ def levels() -> Mapping[str, Mapping[int, Level]]:
                 elo=row["elo"],
                 strength=Strength(depth=row["depth"], error=row["error"]),
                 rating=row["rating"],
+                step=row["step"],
                 error95=row["error95"],
                 games=row["games"],
             )

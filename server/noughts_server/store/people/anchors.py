@@ -7,6 +7,12 @@ from noughts_server.store.people.bots import FIRST_VERSION, register_bot
 from noughts_server.store.people.tokens import create_owner
 
 
+def known_ratings(connection: Connection) -> dict[str, float]:
+    """Return the ratings of all anchors by name."""
+    rows = connection.execute(select(bots.c.name, bots.c.anchor).where(bots.c.anchor.is_not(None)))
+    return {row.name: row.anchor for row in rows}
+
+
 def register_anchor(connection: Connection, *, owner: str, name: str, rating: float, now_ms: int) -> None:
     """Register a bot with a known rating. A bot that has other ratings already does not become an anchor.
 

@@ -184,3 +184,7 @@ def test_metrics_beyond_this_machine_are_a_usage_error(refusal: Refusal) -> None
 )
 def test_a_wrong_limit_or_proxy_is_a_usage_error(refusal: Refusal, option: str) -> None:
     refusal(f"serve --no-web --listen 127.0.0.1:0 {option}", code=2)
+
+
+def test_house_bots_need_a_server_without_tls(refusal: Refusal) -> None:
+    refusal("serve --no-web --tls-cert c.pem --tls-key k.pem --house-bots levels", code=2)
