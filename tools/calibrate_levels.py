@@ -348,7 +348,7 @@ def _write(file: Path, tables: dict[str, list[dict[str, object]]]) -> None:
     """Write the tables, with a line for each level."""
     parts = [
         f' "{variant}": [\n' + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n ]"
-        for variant, rows in sorted(tables.items())
+        for variant, rows in sorted(tables.items(), key=lambda item: list(_SURVEYS).index(item[0]))
     ]
     file.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 

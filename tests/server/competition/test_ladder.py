@@ -401,8 +401,9 @@ def test_newcomers_all_play_and_anchors_only_play_newcomers() -> None:
 
 
 def test_a_bot_far_ahead_of_a_slow_one_plays_anchors_meanwhile() -> None:
-    ladder = ladder_with_anchors(2)
+    ladder = ladder_with_anchors(3)
     (slow,) = ladder.pair(1)
+    assert {slow.first, slow.second} < {0, 1, 2}
     for _ in range(5 * AHEAD):
         (pair,) = ladder.pair(1)
         assert not {slow.first, slow.second} & {pair.first, pair.second}
