@@ -51,7 +51,7 @@ _TOLERANCE = 12.0
 
 _SURVEYS = {
     "tictactoe": {1: 8192, 2: 4096, 4: 4096, 6: 4096},
-    "connect4": {1: 8192, 2: 1024, 3: 1024, 4: 512, 5: 256, 6: 128, 7: 128, 8: 128},
+    "connect4": {1: 8192, 2: 1024, 3: 1024, 4: 512, 5: 256, 6: 128},
     "gomoku": {1: 65536, 2: 1024, 3: 512, 4: 256},
     "qubic": {1: 65536, 2: 1024, 3: 1024, 4: 512, 5: 256},
 }
@@ -193,7 +193,8 @@ class _Survey:
         self.ratings: dict[Strength, float] = {}
         self._curves: dict[int, tuple[list[float], list[float]]] = {}
         """For each depth, ascending ratings and the logarithms of the errors."""
-        self.add([*pairs, *results.pairs(variant)])
+        earlier = results.pairs(variant)
+        self.add([*pairs, *(pair for pair in earlier if pair.weak.depth in grid and pair.strong.depth in grid)])
         reached = {depth: round(curve[0][-1]) for depth, curve in self._curves.items()}
         print(f"{variant}: the best of each depth in the survey: {reached}", flush=True)
 
@@ -220,8 +221,8 @@ class _Survey:
 
 def _errors(largest: int) -> list[int]:
     """Return the sizes of errors of a survey, which fall."""
-    number = math.floor(math.log(largest / _LEAST_ERROR, _RATIO))
-    return [round(largest / _RATIO**place) for place in range(number + 1)]
+    number = math.ceil(math.log(largest / _LEAST_ERROR, _RATIO))
+    return [*(round(largest / _RATIO**place) for place in range(number)), _LEAST_ERROR]
 
 
 def _fitted(pairs: list[_Pair], results: _Results) -> dict[Strength, float]:

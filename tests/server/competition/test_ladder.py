@@ -377,7 +377,7 @@ def test_anchors_without_other_bots_get_no_pairing() -> None:
     assert ladder_with_anchors(0).pair(16) == []
 
 
-def test_a_newcomer_meets_an_anchor_near_its_rating_at_once_and_again_and_again() -> None:
+def test_a_newcomer_meets_anchors_near_its_rating_again_and_again() -> None:
     ladder = ladder_with_anchors(1)
     chance = Random(3)
     met: Counter[int] = Counter()
