@@ -337,7 +337,7 @@ class PlayTables:
             if bot is None:
                 raise wrong("opponent", spec, f"one of {', '.join(bot.spec for bot in HOUSE_BOTS)}")
             if not bot.plays(variant.name):
-                hint = f"Choose {or_words(dict.fromkeys(other.kind for other in house_bots(variant.name)))}."
+                hint = f"Choose {or_words(other.name for other in house_bots(variant.name))}."
                 raise Failure(400, f"{bot.name} does not play {game(variant.name)}.", hint, field="opponent")
         elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
             raise wrong("opponent", wish.opponent, "a bot, or a person")

@@ -414,7 +414,7 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         page.get_by_label("Variant").fill("qubic")
         choose_opponent(page, "house:minimax")
         page.get_by_role("button", name="Play").click()
-        words = "minimax does not play Qubic. Choose level, random, first-free, fives, nextstep or threats."
+        words = "minimax does not play Qubic. Choose random, first-free, fives, nextstep or threats."
         expect(page.locator(".go .fault")).to_have_text(words)
         expect(page.locator(".go .fault")).to_be_in_viewport()
         expect(page.locator("[name=opponent]:checked")).to_have_value("house:threats:nodes=500")
