@@ -146,7 +146,7 @@ async def test_other_lines_about_the_terms_do_not_refuse_a_rule(field: Field, sa
 
 @pytest.mark.parametrize("variant", ["tictactoe", "mnk:8,8,4", "connect4"])
 async def test_variants_outside_the_protocol_are_refused_at_the_start(field: Field, variant: str) -> None:
-    with pytest.raises(LocalError, match="expected five in a row on a flat board"):
+    with pytest.raises(LocalError, match="expected a variant of Gomocup engines: five in a row on a flat board"):
         await field.play(engine(), "random", variant=variant, children=TIMES)
 
 

@@ -122,15 +122,21 @@ def _list_of(game: StoredGame) -> str:
 def _best_wins(connection: Connection, won: Mapping[tuple[str, str], StoredGame]) -> list[BestWin]:
     """Return the wins against the bots with the highest ratings, of each bot the best; `won` is by bot and list."""
     best: dict[str, BestWin] = {}
-    lists = {rating_list for _, rating_list in won}
-    for rating_list in lists:
+    names: dict[int, str] = {}
+    for batch in in_batches(sorted({name for name, _ in won})):
+        rows = connection.execute(select(bots.c.id, bots.c.name).where(bots.c.name.in_(batch)))
+        names |= {row.id: row.name for row in rows}
+    for rating_list in sorted({rating_list for _, rating_list in won}):
         variant, _, time_class = rating_list.rpartition("/")
-        of_list = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
-        rated = select(bots.c.name, ratings.c.rating).select_from(ratings).join(bots).join(rating_lists)
-        names = sorted({name for name, of_game in won if of_game == rating_list})
-        for batch in in_batches(names):
-            conditions = (*of_list, ratings.c.games >= PROVISIONAL_GAMES, bots.c.name.in_(batch))
-            for name, rating in connection.execute(rated.where(*conditions)):
+        of_name = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
+        key = connection.scalar(select(rating_lists.c.id).where(*of_name))
+        beaten = [bot_id for bot_id, name in names.items() if (name, rating_list) in won]
+        for keys in in_batches(beaten):
+            rated = select(ratings.c.bot_id, ratings.c.rating).where(
+                ratings.c.list_id == key, ratings.c.bot_id.in_(keys), ratings.c.games >= PROVISIONAL_GAMES
+            )
+            for bot_id, rating in connection.execute(rated):
+                name = names[bot_id]
                 if name not in best or rating > best[name].rating:
                     best[name] = BestWin(won[name, rating_list], name, rating, rating_list)
     return sorted(best.values(), key=lambda win: -win.rating)[:_MOST_BEST_WINS]

@@ -14,6 +14,8 @@ _FEWEST_ENTRIES = 3
 """A tournament of two bots is a match, which has no podium."""
 _NEWEST = 60
 """Finished tournaments of a bot whose places are computed, so that a page of a bot stays fast."""
+_NEWEST_ENTRIES = 500
+"""Entries of a bot among which these tournaments are: matches and challenges count, too."""
 _MOST_KEPT = 4_096
 """Limit of the podiums in the cache of a database."""
 
@@ -43,12 +45,20 @@ _cache: WeakKeyDictionary[Engine, dict[int, _Podium]] = WeakKeyDictionary()
 def trophies_of(connection: Connection, bot_id: int) -> list[Trophy]:
     """Return the bot's places on the podiums of its newest finished tournaments with three or more entries.
 
+    Tournaments before its newest 500 entries do not count.
+
     The first places come first, the newest first among equals.
     """
+    entered = (
+        select(entries.c.tournament_id)
+        .where(entries.c.bot_id == bot_id)
+        .order_by(entries.c.tournament_id.desc())
+        .limit(_NEWEST_ENTRIES)
+    )
     newest = (
         select(tournaments.c.id)
         .where(
-            tournaments.c.id.in_(select(entries.c.tournament_id).where(entries.c.bot_id == bot_id)),
+            tournaments.c.id.in_(entered),
             tournaments.c.state == TournamentState.FINISHED,
             tournaments.c.kind == Kind.ORGANISED,
             tournaments.c.games_done > 0,
@@ -82,8 +92,8 @@ def _can_be_on_podium(connection: Connection, tournament: Tournament, bot_id: in
     best = connection.execute(of_bot).scalar() or 0
     # The points of byes, which are those of won pairings, are in no sum. Two bots differ by at most one bye.
     bye = 2 * tournament.settings.games_per_pair if tournament.settings.schedule.by_points else 0
-    ahead = select(func.count()).where(score.tournament_id == tournament.id, doubled > best + bye)
-    return int(connection.execute(ahead).scalar_one()) < _LAST_PLACE
+    ahead = select(score.entry).where(score.tournament_id == tournament.id, doubled > best + bye).limit(_LAST_PLACE)
+    return len(connection.execute(ahead).all()) < _LAST_PLACE
 
 
 def _podium(connection: Connection, tournament: Tournament) -> _Podium:

@@ -57,6 +57,8 @@ def test_leaderboard_history_games_and_head_to_head_of_bots(
         "online": False,
         "retired": None,
         "submission": None,
+        "description": None,
+        "link": None,
     }
     assert rating.pop("rating_list") == board["rating_list"]
     assert rating.items() <= next(row for row in board["rows"] if row["name"] == "random").items()

@@ -138,8 +138,8 @@ def test_ask_takes_the_board_that_an_engine_plays(noughts: Any) -> None:
 @pytest.mark.parametrize(
     "habits, variant, complaint",
     [
-        ("", "tictactoe", "got variant tictactoe, expected five in a row on a flat board"),
-        ("", "connect4", "got variant connect4, expected five in a row on a flat board"),
+        ("", "tictactoe", "got variant tictactoe, expected a variant of Gomocup engines: five in a row"),
+        ("", "connect4", "got variant connect4, expected a variant of Gomocup engines: five in a row"),
         ("refuse-size=15", "gomoku", "refuses the game: it answers START 15 with 'ERROR message - unsupported size"),
     ],
 )
