@@ -61,13 +61,13 @@ async def ask_process(command: Sequence[str], question: object, seconds: float) 
 
 
 def take_lowest_priority() -> None:
-    """Give this process the lowest priority of its session. For work that games wait for."""
+    """Give this process the lowest priority of its session, so that it delays games little."""
     if hasattr(os, "nice"):
         os.nice(_LOWEST_PRIORITY)
 
 
 def yield_to_games() -> None:
-    """Give this process the lowest priority, and its session a low one. For work that no game waits for.
+    """Give this process the lowest priority, and its session a low one. For work for which nobody waits long.
 
     The process must be the only one in its session. A busy machine leaves it a tenth of a core.
     """

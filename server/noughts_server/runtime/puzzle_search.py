@@ -11,7 +11,7 @@ from typing import Any
 from noughts_bots.reference.puzzles import Puzzle, PuzzleKind, puzzles_in
 from noughts_proto.interpreter import python
 from noughts_referee.rules import Variant, parse_variant
-from noughts_server.runtime.judging_process import yield_to_games
+from noughts_server.runtime.judging_process import take_lowest_priority
 from noughts_server.store.games.puzzles import GamesToSearch
 
 COMMAND = python("-m", "noughts_server.runtime.puzzle_search")
@@ -30,7 +30,7 @@ def puzzles_of(answer: Any) -> list[list[Puzzle]]:
 
 
 def main() -> None:
-    yield_to_games()
+    take_lowest_priority()
     name, games = json.load(sys.stdin)
     variant = parse_variant(name)
     json.dump([_puzzles_in(variant, moves, given_plies) for moves, given_plies in games], sys.stdout)
