@@ -185,7 +185,7 @@ async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Cli
 
 async def test_a_scheduled_start_with_too_few_entries_is_cancelled(client: Client) -> None:
     # The director's own timer notices the start time, because the test does not call `reschedule`.
-    await client.create(await client.token(), start_at=time_from_now(client, 200))
+    await client.create(await client.token(), start_at=time_from_now(client, 2_000))
     cup = await client.until(lambda tournament: tournament.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
     assert cup.reason == "too few entries: got 0, expected at least 2"
     assert cup.end_time.ToMilliseconds() >= cup.start_at.ToMilliseconds()
