@@ -172,10 +172,11 @@ def test_layout_does_not_shift_when_boards_of_live_games_arrive(
 def test_layout_does_not_shift_when_another_game_is_featured(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
-    token, bots = server.token("una"), {"una-one": Stepwise(), "una-two": Stepwise()}
+    token = server.token("una")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    with in_other_thread(bots_online(server.address, token, **bots)):
-        for window in (LAPTOP, PHONE):
+    for window in (LAPTOP, PHONE):
+        bots = {f"una-{window['width']}-{place}": Stepwise() for place in ("one", "two")}
+        with in_other_thread(bots_online(server.address, token, **bots)):
             path = f"/tournaments/featured-{window['width']}"
             with live_game(server, site) as first, page_in(browser, site.address, viewport=window) as page:
                 eventually(lambda: f'data-live="{first.name}"' in site.get("/").text)  # called at once
