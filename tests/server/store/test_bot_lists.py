@@ -126,3 +126,12 @@ async def test_a_page_is_one_statement_and_an_unknown_order_is_refused(arena: Ar
         assert len(await arena.store.read(count)) == 1
     with pytest.raises(InvalidArgument, match="order"):
         await arena.store.read(partial(list_bots, order="age"))
+
+
+async def test_an_owner_and_a_rating_list_select_bots_together(arena: Arena) -> None:
+    await play_rated_games(arena, 1)
+    in_list = await all_pages(arena, 100, rating_list="tictactoe/untimed")
+    owner = in_list[0].bot.owner
+    of_owner = await all_pages(arena, 100, rating_list="tictactoe/untimed", owner=owner)
+    assert [item.bot.name for item in of_owner] == [item.bot.name for item in in_list if item.bot.owner == owner]
+    assert await all_pages(arena, 100, rating_list="tictactoe/untimed", owner="nobody") == []

@@ -73,7 +73,7 @@ def list_bots(
     if bot_ids is not None:
         keys = keys.where(bots.c.id.in_(bot_ids))
     if owner:
-        keys = keys.join(owners, owners.c.id == bots.c.owner_id).where(owners.c.name == owner)
+        keys = keys.where(bots.c.owner_id == select(owners.c.id).where(owners.c.name == owner).scalar_subquery())
     if search:
         keys = keys.where(contains(search, bots.c.name))
     if not retired:
