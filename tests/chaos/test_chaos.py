@@ -34,7 +34,7 @@ async def test_kills_change_no_result_of_any_format(tmp_path: Path) -> None:
     random.Random(3).shuffle(troubles)
     tally = await run_chaos(tmp_path, troubles)
     assert not tally.traceback, tally.traceback
-    assert tally.is_clean, tally
+    assert tally.is_clean, (tally.lost, tally.doubled, tally.differing)
     assert not tally.died, tally
     assert tally.troubles.total() == len(troubles)
     assert tally.replayed, "no unit was claimed again: no kill came while games were running"
