@@ -396,7 +396,7 @@ def check_ladder(world: World, slug: str) -> None:
     world.tally.doubled += len(games) - len({row[0] for row in games})
     world.tally.differing += sum(slots[row[0]][:2] != row[1:3] for row in games)
     assert list(slots) == list(range(1, len(slots) + 1))
-    # Two bots can meet twice in a row here: a bot that leaves during a pairing gives its opponent another one.
+    # Two bots can meet twice in a row: the others may have been offline. `test_ladder.py` checks that rule.
     for begin in range(1, len(slots) + 1, 4):
         one, other = slots[begin][:2]
         pairing = [slots[begin + game][:2] for game in range(4)]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.root import ROOT
-from tools.generated_pages.figures import families
+from tools.generated_pages.figures import families, labels_of, sample_name
 
 _RULES = ROOT / "deploy" / "prometheus" / "noughts.rules.yml"
 _DASHBOARD = ROOT / "deploy" / "grafana" / "noughts.json"
@@ -40,10 +40,10 @@ def labels() -> Mapping[str, set[str]]:
     """The labels of each sample by its name."""
     known: dict[str, set[str]] = {name: set() for name in _PROCESS}
     for family in asyncio.run(families()):
-        own = set(getattr(family, "_labelnames", ()))
+        own = set(labels_of(family))
         if family.type == "histogram":
             known[f"{family.name}_bucket"] = {*own, "le"}
-        known[family.name + ("_total" if family.type == "counter" else "")] = own
+        known[sample_name(family)] = own
     return known
 
 

@@ -68,7 +68,17 @@ async def families() -> list[Metric]:
             return [family for part in parts for family in part.collect()]
 
 
+def labels_of(family: Metric) -> tuple[str, ...]:
+    """Return the names of the labels of a metric."""
+    # The library keeps them in a field that only its subclasses have.
+    return tuple(getattr(family, "_labelnames", ()))
+
+
+def sample_name(family: Metric) -> str:
+    """Return the name under which Prometheus stores a metric that is no histogram."""
+    return family.name + ("_total" if family.type == "counter" else "")
+
+
 def _row(family: Metric) -> tuple[str, str, str]:
-    labels = ",".join(getattr(family, "_labelnames", ()))
-    name = family.name + ("_total" if family.type == "counter" else "")
+    labels, name = ",".join(labels_of(family)), sample_name(family)
     return code(f"{name}{{{labels}}}" if labels else name), family.type, prose(family.documentation)

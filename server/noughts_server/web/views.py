@@ -11,7 +11,6 @@ from noughts_server.core.board_geometry import geometry
 from noughts_server.core.version import software_version
 from noughts_server.drawing.board_svg import board_svg, piece_svg, places, side_names
 from noughts_server.drawing.charts import llr_line
-from noughts_server.drawing.qr import qr_code
 from noughts_server.drawing.thumbnails import thumbnail, thumbnail_back
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
@@ -21,6 +20,7 @@ from noughts_server.web.expected_games import expected_games, forecast_of, whole
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
+from noughts_server.web.qr import qr_code
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of

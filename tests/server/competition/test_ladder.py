@@ -223,6 +223,24 @@ def test_two_bots_meet_repeatedly_until_a_third_joins() -> None:
     assert met == [*map(frozenset, [(0, 2), (1, 2)])] or set(met) == {*map(frozenset, combinations(range(3), 2))}
 
 
+def test_two_present_bots_meet_repeatedly_until_a_third_returns() -> None:
+    ladder = Ladder()
+    for entry in range(3):
+        ladder.add(entry)
+    ladder.record_absence(2)
+    for _ in range(4):
+        [pair] = ladder.pair(9)
+        assert set(pair) == {0, 1}
+        ladder.record_result(*pair, 1, 0)
+    ladder.record_return(2)
+    for _ in range(20):
+        [pair] = ladder.pair(9)
+        ladder.record_result(*pair, 1, 0)
+        [following] = ladder.pair(9)
+        assert set(following) != set(pair)
+        ladder.record_result(*following, 1, 0)
+
+
 def test_ladder_without_two_bots_makes_no_pairs() -> None:
     ladder = Ladder()
     assert ladder.pair(3) == []

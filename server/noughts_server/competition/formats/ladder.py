@@ -11,8 +11,9 @@ These rules hold for all results and durations of games (`tests/server/competiti
   more than the lowest number among them. Opponents of the last pairings count as farther away, so that neighbours
   take turns. Among equally near bots, the one with the fewest pairings is chosen, then the one that has waited
   longest.
-- A bot never meets the opponent of its last pairing again unless no third bot exists. If no other opponent waits but
-  some still play, the bot waits for one of them. If no bot plays and at least two are present, two of them are paired.
+- A bot never meets the opponent of its last pairing again unless no third bot is present. If no other opponent waits
+  but some still play, the bot waits for one of them. If no bot plays and at least two are present, two of them are
+  paired.
 - If a bot has over `AHEAD` pairings more than a bot that plays, it waits for the end of that bot's pairing. This
   ends if the pairing is delayed: the others have had `HELD_UP` pairings each meanwhile, on average. When the
   delayed bot returns, it is as far behind as a newcomer at most. So is a bot that was absent.

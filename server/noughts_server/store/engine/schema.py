@@ -120,7 +120,7 @@ server_keys = Table(
     Column("key", LargeBinary(32), nullable=False),
 )
 
-# Challenges of proofs of work with which somebody has registered, until they expire.
+# Challenges whose proofs of work newcomers have used to register, until they expire.
 solved_challenges = Table(
     "solved_challenges",
     metadata,
