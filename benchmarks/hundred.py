@@ -82,9 +82,17 @@ class Samples:
     """Seconds between two heartbeats."""
     deaths: list[tuple[float, float]] = field(default_factory=list)
 
-    def within(self, begin: float, end: float) -> "Samples":
-        """Return the samples of a period of `time.monotonic`."""
-        return Samples(**{name: [row for row in rows if begin <= row[0] < end] for name, rows in vars(self).items()})
+    def add(self, others: "Samples", begin: float, end: float) -> None:
+        """Add the samples of another process that are of this period of `time.monotonic`."""
+
+        def within(rows: list[tuple[float, float]]) -> list[tuple[float, float]]:
+            return [row for row in rows if begin <= row[0] < end]
+
+        self.locks += within(others.locks)
+        self.commits += within(others.commits)
+        self.beats += within(others.beats)
+        self.intervals += within(others.intervals)
+        self.deaths += within(others.deaths)
 
     def note_beat(self, beat: Beat, seconds: float) -> None:
         """Add a heartbeat."""
@@ -211,8 +219,7 @@ async def _measure(referees: int, options: Options) -> dict[str, str]:
                 await asyncio.to_thread(process.stop)
         samples = Samples()
         for file in cluster.folder.glob("samples-*"):
-            for name, rows in vars(Samples(**json.loads(file.read_text())).within(begin, end)).items():
-                getattr(samples, name).extend(rows)
+            samples.add(Samples(**json.loads(file.read_text())), begin, end)
         await cluster.cancel("league")
     rate = games / (end - begin)
     ideal = referees * options.games / (_PLIES * options.move_seconds)

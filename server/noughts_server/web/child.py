@@ -6,13 +6,12 @@ at the end of its stdin, that is at the end of its parent. On Linux the kernel k
 because the next parent needs the socket at once.
 """
 
-import asyncio
-import os
 import signal
 import socket
 import sys
 
 from noughts_referee.children import kernel
+from noughts_server.core.supervised import first_line, stop_requested
 
 
 async def _serve(server: str, listener: socket.socket, settings_line: str) -> None:
@@ -24,18 +23,7 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
     # Otherwise the collector would often look through all loaded modules, and stop the process for 100 ms or more.
     tune_collector()
     settings = SiteSettings.from_line(settings_line)
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    # Ctrl-C in a terminal reaches both processes, but only the parent decides when this one stops.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    loop.add_signal_handler(signal.SIGTERM, stopping.set)
-
-    def stop_without_parent() -> None:
-        if not os.read(sys.stdin.fileno(), 1):
-            loop.remove_reader(sys.stdin.fileno())
-            stopping.set()
-
-    loop.add_reader(sys.stdin.fileno(), stop_without_parent)
+    stopping = stop_requested()
     async with running_site(
         server,
         Dialling(),
@@ -50,24 +38,11 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
         await stopping.wait()
 
 
-def _first_line() -> str:
-    """Return the first line of stdin. Read single bytes, because a buffer would hide the next ones from the event loop.
-
-    End this process if the parent has already ended.
-    """
-    line = bytearray()
-    while (byte := os.read(sys.stdin.fileno(), 1)) != b"\n":
-        if not byte:
-            sys.exit(0)
-        line += byte
-    return line.decode()
-
-
 if __name__ == "__main__":
     # Before the other imports: they take a second, during which a child without a parent would hold the socket.
     if kernel.is_linux():
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    settings_line = _first_line()
+    settings_line = first_line()
     from noughts_bots.connection.event_loop import run_loop
 
     run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), settings_line))
