@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_referee.rules import parse_variant
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.house_bots import best_fit
 from noughts_server.web.play_tables import TableSettings
 from tests.support.browser import page_in
 from tests.support.processes import eventually
@@ -123,5 +124,5 @@ def test_visitor_tries_a_position_and_takes_back_only_later_moves(tables: Site, 
 def test_form_of_a_position_offers_only_bots_that_play_it(tables: Site) -> None:
     page = tables.get("/play?variant=qubic&moves=0,1").text
     assert 'value="house:minimax"' not in page
-    assert re.search(r'value="house:threats:nodes=500"\s+checked', page)
+    assert re.search(rf'value="house:{best_fit("qubic").spec}"\s+checked', page)
     assert re.search(r'value="you"\s+checked', page)
