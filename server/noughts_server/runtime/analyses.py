@@ -37,8 +37,8 @@ logger = structlog.get_logger("noughts.analyses")
 
 REQUESTED = "analysis_requested"
 """Subject of the bus with `AnalysisRequest`."""
-_PLAYING_RATIO = 19
-"""The pause after an analysis, as a multiple of its time, while games run."""
+_PLAYING_RATIO = 29
+"""The pause after an analysis, as a multiple of its processor time, while games run."""
 _LONGEST_PAUSE_SECONDS = 60.0
 """Limit of the pause after one analysis."""
 LONGEST_SECONDS = 900.0
@@ -178,29 +178,33 @@ class Analyses:
                 if self._current is None:
                     self._requested.clear()
                     continue
-                began = time.monotonic()
+                processor_seconds = 0.0
                 with logging_errors(logger, "analysis_failed"):
-                    await self._analyse(self._current)
+                    processor_seconds = await self._analyse(self._current)
                 self._current = None
                 if self._games_in_flight():
-                    pause = _PLAYING_RATIO * (time.monotonic() - began)
-                    await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
+                    await asyncio.sleep(min(_PLAYING_RATIO * processor_seconds, _LONGEST_PAUSE_SECONDS))
 
-    async def _analyse(self, game: GameToAnalyse) -> None:
+    async def _analyse(self, game: GameToAnalyse) -> float:
         """Analyse a game, and store the result or the reason of the failure. If the machine was too busy, store
         nothing: the next request tries again.
+
+        Returns:
+            The processor time that the analysis used, in seconds; of one that failed, the elapsed time.
         """
         # The caller can have read the database before an analysis was stored, and asked for another one after that.
         if await self._store.read(partial(has_analysis, game=game)):
-            return
+            return 0.0
+        began = time.monotonic()
         try:
-            document = await _computed(game, self._longest_seconds)
+            computed = await _computed(game, self._longest_seconds)
         except JudgingError as failure:
             logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
             if not isinstance(failure, TookTooLongError):
                 await self._store.write_patiently(partial(store_failure, game=game, reason=failure.reason))
-        else:
-            await self._store.write_patiently(partial(store_analysis, game=game, document=document))
+            return time.monotonic() - began
+        await self._store.write_patiently(partial(store_analysis, game=game, document=computed.document))
+        return computed.processor_seconds
 
 
 async def rebuild(store: Store, show: Callable[[int, int], object]) -> int:
@@ -217,13 +221,13 @@ async def rebuild(store: Store, show: Callable[[int, int], object]) -> int:
     after = (0, 0)
     while (game := await store.read(partial(next_analysed, after=after))) is not None:
         try:
-            document = await _computed(game, LONGEST_SECONDS)
+            computed = await _computed(game, LONGEST_SECONDS)
         except TookTooLongError:
             await store.write(partial(forget_analysis, game=game))
         except JudgingError as failure:
             await store.write(partial(store_failure, game=game, reason=failure.reason))
         else:
-            await store.write(partial(store_analysis, game=game, document=document))
+            await store.write(partial(store_analysis, game=game, document=computed.document))
             analysed += 1
         after = _key(game)
         done += 1
@@ -231,13 +235,21 @@ async def rebuild(store: Store, show: Callable[[int, int], object]) -> int:
     return analysed
 
 
-async def _computed(game: GameToAnalyse, seconds: float) -> Any:
-    """Return the document of the analysis of a game. Raises JudgingError."""
+class _Computed(NamedTuple):
+    """What the process of an analysis printed."""
+
+    document: Any
+    processor_seconds: float
+
+
+async def _computed(game: GameToAnalyse, seconds: float) -> _Computed:
+    """Return the analysis of a game. Raises JudgingError."""
     failure = JudgingError("the process failed")
     for _ in range(_ATTEMPTS):
         try:
-            document = await ask_process(COMMAND, question(game), seconds)
-            read_analysis(document)
+            answer = await ask_process(COMMAND, question(game), seconds)
+            computed = _Computed(answer["document"], float(answer["processor_seconds"]))
+            read_analysis(computed.document)
         except (TookTooLongError, TooMuchWorkError):
             raise
         except JudgingError as error:
@@ -245,7 +257,7 @@ async def _computed(game: GameToAnalyse, seconds: float) -> Any:
         except (KeyError, TypeError, ValueError) as error:
             failure = JudgingError("the process printed no analysis", repr(error))
         else:
-            return document
+            return computed
     raise failure
 
 

@@ -1,12 +1,13 @@
-"""The process that analyses a game. It prints the document of the analysis."""
+"""The process that analyses a game. It prints the document of the analysis and the processor time that it used."""
 
 import json
 import sys
+import time
 from typing import Any
 
 from noughts_proto.interpreter import python
 from noughts_referee.rules import parse_variant
-from noughts_server.runtime.judging_process import limit_processor_time, yield_to_games
+from noughts_server.runtime.judging_process import limit_processor_time, take_lowest_priority
 from noughts_server.store.games.analyses import GameToAnalyse
 from noughts_server.tables.game_analysis import analysed
 
@@ -21,10 +22,11 @@ def question(game: GameToAnalyse) -> list[Any]:
 
 
 def main() -> None:
-    yield_to_games()
+    take_lowest_priority()
     limit_processor_time(_MOST_PROCESSOR_SECONDS)
     name, moves, first, counts = json.load(sys.stdin)
-    json.dump(analysed(parse_variant(name), moves, first, counts=counts).document(), sys.stdout)
+    analysis = analysed(parse_variant(name), moves, first, counts=counts)
+    json.dump({"document": analysis.document(), "processor_seconds": time.process_time()}, sys.stdout)
 
 
 if __name__ == "__main__":

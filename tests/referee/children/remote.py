@@ -28,6 +28,8 @@ LABEL = "remote"
 BAD_PLIES = (2, 3)
 GRACE = 0.2
 """Seconds."""
+_LONG_GRACE = 60.0
+"""Seconds. In timed games only the clock may end the bad bot's game, however long it takes to connect again."""
 _STAYS = ("hang", "stops reading", "half-open", "endless output")
 """Habits that keep the stream open until their game is lost."""
 _REFUSED = ("wrong ticket", "no hello", "old protocol")
@@ -197,7 +199,8 @@ class _Stream:
 @asynccontextmanager
 async def remote_field(database: str, honest: tuple[str, ...], habit: str, time: str) -> AsyncIterator[RemoteField]:
     """Play the tournament while the block runs."""
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=GRACE)
+    grace = GRACE if time == "none" else _LONG_GRACE
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=grace)
     # Timed games run one at a time, so that a silent bot loses one game on time.
     tournament_settings = TournamentSettings(
         variant="mnk:5,5,5",
