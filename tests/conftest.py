@@ -1,5 +1,6 @@
 """Hooks and settings of all tests."""
 
+import fcntl
 import gc
 import logging
 import os
@@ -68,6 +69,17 @@ def pytest_configure() -> None:
         for number, default_handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
             if signal.getsignal(number) is signal.SIG_IGN:
                 signal.signal(number, default_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let one worker collect first: it compiles each module once, and the others load the stored results."""
+    with Path(__file__).open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(file, fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
