@@ -147,6 +147,12 @@ async def test_names_of_the_servers_own_bots_are_reserved(arena: Arena, name: st
     assert (await log_in_as(arena, "carl-person")).bot == "carl-person"
 
 
+@pytest.mark.parametrize("name", ["s1te-2", "H0use_random"])
+async def test_names_that_look_like_those_of_the_servers_own_bots_are_refused(arena: Arena, name: str) -> None:
+    with pytest.raises(PermissionDenied):
+        await log_in_as(arena, name)
+
+
 LIMITED = Limits(renames=1)
 
 

@@ -17,6 +17,7 @@ from noughts_server.core.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata
+from noughts_server.store.people.confusable_names import skeleton
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.arena import Arena
 from tests.support.databases import SCHEMA_1_0
@@ -216,6 +217,21 @@ async def test_migration_counts_the_scores_and_meetings_of_bots(tmp_path: Path) 
         scores = connection.execute("SELECT * FROM bot_scores ORDER BY 1, 2").fetchall()
         assert scores == [(1, 2, "tictactoe", 2, 3, 0), (2, 1, "tictactoe", 4, 0, 0)]
         assert connection.execute("SELECT * FROM meetings").fetchall() == [(1, 2, 1), (1, 2, 2), (1, 3, 3)]
+
+
+async def test_migration_compares_names_as_the_code_does(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    url = f"sqlite:///{path}"
+    await (await Store.open(url)).close()
+    with closing(sqlite3.connect(path)) as connection:
+        insert_row(connection, "owners", id=1, name="bot-1.0", skeleton="botl-o")
+        insert_row(connection, "bot_names", name="ac1min", skeleton="aclmln", owner_id=1)
+        connection.execute("UPDATE alembic_version SET version_num = '0043'")
+        connection.commit()
+    await (await Store.open(url)).close()
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT name, skeleton FROM owners UNION SELECT name, skeleton FROM bot_names")
+        assert dict(names.fetchall()) == {name: skeleton(name) for name in ("bot-1.0", "ac1min")}
 
 
 def insert_row(connection: sqlite3.Connection, table: str, **values: object) -> None:

@@ -21,7 +21,7 @@ from noughts_server.store.engine.schema import (
     tokens,
     tournaments,
 )
-from noughts_server.store.people.confusable_names import imitated_reference, skeleton
+from noughts_server.store.people.confusable_names import imitated_reference, look_alike, skeleton
 from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER
 from noughts_server.store.validation import check_name, check_text
 
@@ -36,6 +36,7 @@ _LONGEST_DESCRIPTION, _LONGEST_LINK = 500, 200
 """In characters, as the columns of the table."""
 _CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
 """Names that the programs of Noughts choose for an owner."""
+_WORDS = re.compile("[-_.]")
 _UNKNOWN_BOT = (
     "`noughts bot list --server HOST:PORT` shows the registered bots. Register this one with"
     " `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
@@ -154,12 +155,13 @@ def register_bot(
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     """Raise PermissionDenied if a bot's name is reserved for another owner.
 
-    The server reserves `site-...` and `house-...` for its own bots, and for each owner, names like `OWNER-person` and
-    `OWNER-guest-1`, which the programs of Noughts choose. Names that begin with the login of a course's student are
-    reserved for that student. If several logins match, the longest counts.
+    The server reserves `site-...` and `house-...`, and names that look like these, for its own bots. It reserves for
+    each owner names like `OWNER-person` and `OWNER-guest-1`, which the programs of Noughts choose. Names that begin
+    with the login of a course's student are reserved for that student. If several logins match, the longest counts.
     """
     match = _CHOSEN_NAMES.fullmatch(name)
-    reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if name.lower().startswith(f"{owner}-")}
+    first_word, *rest = _WORDS.split(name, maxsplit=1)
+    reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if rest and skeleton(first_word) == skeleton(owner)}
     reserved |= {match["owner"].lower()} if match else set()
     if reserved:
         own = connection.scalar(select(owners.c.name).where(owners.c.id == owner_id)) or ""
@@ -181,7 +183,8 @@ def check_look_alikes(connection: Connection, name: str, owner_id: int) -> None:
     A reference bot's exact name is free: anyone who runs that bot can register it.
     """
     same = select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name), bot_names.c.owner_id != owner_id)
-    other = connection.scalar(same.order_by(bot_names.c.name).limit(1)) or imitated_reference(name)
+    alike = (other for other in connection.scalars(same.order_by(bot_names.c.name)).all() if look_alike(other, name))
+    other = next(alike, "") or imitated_reference(name)
     if other:
         raise PermissionDenied(bot_name(name), hint=f"It looks like {other}. Choose another name for your bot.")
 

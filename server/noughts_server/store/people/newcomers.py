@@ -8,7 +8,7 @@ from noughts_server.core.errors import InvalidArgument, PermissionDenied
 from noughts_server.core.limits import Limits
 from noughts_server.store.engine.schema import bot_names, owners
 from noughts_server.store.people.bots import check_prefix, reserve_name
-from noughts_server.store.people.confusable_names import looks_like_reference, skeleton
+from noughts_server.store.people.confusable_names import look_alike, looks_like_reference, skeleton
 from noughts_server.store.people.invitations import Invitation, use_invitation
 from noughts_server.store.people.proofs import SolvedChallenge, use_challenge
 from noughts_server.store.people.scopes import PLAY, SUBMIT
@@ -38,10 +38,10 @@ def check_new_name(connection: Connection, name: str) -> None:
         check_prefix(connection, name, _NOBODY)
     except PermissionDenied as error:
         raise InvalidArgument.of("name", name, "a name that is not reserved for another owner") from error
-    alike = skeleton(name)
-    of_owner = connection.scalar(select(owners.c.name).where(owners.c.skeleton == alike).limit(1))
-    of_bot = connection.scalar(select(bot_names.c.name).where(bot_names.c.skeleton == alike).limit(1))
-    other = of_owner or of_bot or looks_like_reference(name)
+    of_owners = connection.scalars(select(owners.c.name).where(owners.c.skeleton == skeleton(name))).all()
+    of_bots = connection.scalars(select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name))).all()
+    alike = (other for other in (*of_owners, *of_bots) if look_alike(other, name))
+    other = next(alike, "") or looks_like_reference(name)
     if other:
         expected = "a name that is not taken" if other == name else f"a name that does not look like {other}"
         raise InvalidArgument.of("name", name, expected, hint="Choose another name.")

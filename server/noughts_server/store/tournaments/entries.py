@@ -27,7 +27,7 @@ from noughts_server.store.engine.schema import (
     tournaments,
 )
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
-from noughts_server.store.people.confusable_names import skeleton
+from noughts_server.store.people.confusable_names import look_alike, skeleton
 from noughts_server.store.people.submissions import submissions_of
 from noughts_server.store.tournaments.extensions import add_late_entry
 from noughts_server.store.tournaments.tournaments import (
@@ -255,13 +255,12 @@ def _label(connection: Connection, tournament: Tournament, requested: str, bot_v
         check_name("label", requested)
         if requested in labels:
             raise AlreadyExists(entry_name(tournament.name, requested), hint="Choose another label.")
-        same = bot_names.c.name == requested
-        if bot_version.owner_id != tournament.owner_id:
-            same = bot_names.c.skeleton == skeleton(requested)
-            if alike := next((label for label in labels if skeleton(label) == skeleton(requested)), ""):
-                raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
+        of_organiser = bot_version.owner_id == tournament.owner_id
+        if not of_organiser and (alike := next((label for label in labels if look_alike(label, requested)), "")):
+            raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
+        same = bot_names.c.name == requested if of_organiser else bot_names.c.skeleton == skeleton(requested)
         others = select(bot_names.c.name).where(same, bot_names.c.owner_id != bot_version.owner_id)
-        if (other := connection.scalars(others).first()) is not None:
+        if other := next((name for name in connection.scalars(others).all() if look_alike(name, requested)), ""):
             hint = "Choose another label: this is, or looks like, the name of another owner's bot."
             raise AlreadyExists(bot_name(other), hint=hint)
         return requested
