@@ -362,6 +362,7 @@ class _Stream:
             self._done_through = frame.frame
             self.wakeup.set()
         if frame.heartbeat.id:
+            self.send_first_echo()  # otherwise the newer heartbeat would take its place, and a quiet bot be offline
             self._held_echo = frame.heartbeat.id
             if self._timer is not None:
                 self._timer.cancel()
