@@ -106,8 +106,7 @@ async def test_neither_claims_nor_commits_scan_a_table_that_grows(large_url: str
 
 
 def _claim_and_commit(connection: Connection) -> None:
-    """Do what a referee of a cluster does to the database while it plays."""
-    beat(connection, REFEREE)
+    """Do what a referee of a cluster does to the database while it plays, apart from its heartbeats."""
     tournament: Tournament = get_tournament(connection, "fresh")
     claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=2)
     games = [made_up_game(tournament, claim.attempt, slot) for claim in claims for slot in claim.slots]
