@@ -70,13 +70,6 @@ def _place_opening(game: Game, cells: Sequence[int]) -> None:
     game.times_us += [0] * len(cells)
 
 
-def _change_sides(game: Game) -> None:
-    ordinal, first, second = game.slot
-    game.slot = Slot(ordinal, second, first)
-    game.players = game.players[::-1]
-    game.left_us = game.left_us[::-1]
-
-
 class Complaint(Exception):
     """An answer to an unknown game, or to a ply that the player was not asked for."""
 
@@ -112,7 +105,9 @@ class Answers(NamedTuple):
 class Arbiter:
     """Judges the running games. Its lists collect what the referee must handle after each call."""
 
-    def __init__(self) -> None:
+    def __init__(self, time_factor: float = 1.0) -> None:
+        """`time_factor` is that of this machine (`machine_speed`), for the games whose times are scaled."""
+        self._time_factor = time_factor
         self.ended: list[Game] = []
         """Games that have ended since the last `take_ended`."""
         self.agreed: list[Game] = []
@@ -132,9 +127,13 @@ class Arbiter:
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
         """Begin a game: announce it to both players and ask the first to move."""
         self._last_handle = handle = self._last_handle + 1
-        game = Game(handle, unit, slot, (first, second))
+        begun = unit.begun.get(slot[0]) if unit.begun else None
+        time_factor = None
+        if unit.conditions.scale_time:
+            time_factor = self._time_factor if begun is None else begun.time_factor
+        game = Game(handle, unit, slot, (first, second), time_factor)
         first.games[handle] = second.games[handle] = game
-        if unit.begun and (begun := unit.begun.get(slot[0])):
+        if begun is not None:
             self._resume(game, begun)
             return game
         if unit.conditions.variant.agreement:
@@ -310,7 +309,7 @@ class Arbiter:
         else:
             game.times_us[step] = took
             if choice.side != side:
-                _change_sides(game)
+                game.change_sides()
             self.agreed.append(game)
             if game.conditions.journaled:
                 self.advanced.append(game)
@@ -320,7 +319,7 @@ class Arbiter:
         """Resume a game. The time that its open question had already taken is not charged."""
         variant = game.conditions.variant
         if begun.first != game.slot.first:
-            _change_sides(game)
+            game.change_sides()
         game.moves += unpack_moves(begun.moves, variant.cells)
         game.times_us += unpack_times(begun.times)
         game.left_us = [begun.first_clock_us, begun.second_clock_us]
@@ -374,7 +373,7 @@ class Arbiter:
         """Charge the mover's clock, if it has one. End the game if it has passed its limit and time margin."""
         clocks = game.left_us
         side = game.ply & 1
-        time = game.conditions.limits[game.slot[1 + side]]
+        time = game.limits[side]
         left_us = clocks[side]
         if time is None:
             return False

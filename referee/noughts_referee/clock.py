@@ -62,6 +62,14 @@ class TimeControl:
         """Return the clock after a move. Time used within the time margin is not taken from the increment."""
         return max(0, left_us - took_us) + self.increment_us if self.bank_us else self.move_us
 
+    def scaled(self, factor: float) -> "TimeControl":
+        """Return the time control with all times multiplied, rounded to microseconds, at least one for a limit."""
+        return TimeControl(
+            move_us=_scaled(self.move_us, factor),
+            bank_us=_scaled(self.bank_us, factor),
+            increment_us=_scaled(self.increment_us, factor),
+        )
+
     @property
     def expected_us(self) -> int:
         """Return the total limit of 40 moves in microseconds; 0 without a limit."""
@@ -91,6 +99,10 @@ class TimeControl:
             limit = f"/{_seconds(self.move_us)}" if self.move_us else ""
             return f"{_seconds(self.bank_us)}{limit}+{_seconds(self.increment_us)}"
         return f"{_seconds(self.move_us)}/move" if self.move_us else "none"
+
+
+def _scaled(time_us: int, factor: float) -> int:
+    return max(1, round(time_us * factor)) if time_us else 0
 
 
 def clocks_after(

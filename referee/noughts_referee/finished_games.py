@@ -71,6 +71,7 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 pack_scores(game.scores, len(game.moves)) if game.scores else None,
                 pack_comments(game.comments) if game.comments else None,
                 pack_thoughts(game.thoughts) if game.thoughts else None,
+                game.time_factor,
             ),
         )
         for game in games

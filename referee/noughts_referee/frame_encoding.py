@@ -102,14 +102,14 @@ def one_line(text: str) -> str:
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
-    """Return the starts of the games, one message for each tournament."""
-    tournaments = [game.conditions.tournament for game in games]
-    if tournaments.count(tournaments[0]) == len(games):
+    """Return the starts of the games, one message for each tournament and each factor of its times."""
+    kinds = [(game.conditions.tournament, game.time_factor) for game in games]
+    if kinds.count(kinds[0]) == len(games):
         return [_starts(player, games[0].conditions, games)]
-    by_tournament: dict[int, list[Game]] = {}
-    for tournament, game in zip(tournaments, games, strict=True):
-        by_tournament.setdefault(tournament, []).append(game)
-    return [_starts(player, batch[0].conditions, batch) for batch in by_tournament.values()]
+    by_kind: dict[tuple[int, float | None], list[Game]] = {}
+    for kind, game in zip(kinds, games, strict=True):
+        by_kind.setdefault(kind, []).append(game)
+    return [_starts(player, batch[0].conditions, batch) for batch in by_kind.values()]
 
 
 def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb.Starts:
@@ -119,12 +119,11 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
     entries = [game.slot[2 - side] for side, game in zip(sides, games, strict=True)]
     move_count = [game.ply for game in games]
     index_of_entry = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
-    # A player has one entry in a tournament, so its time control is the same in all of its games.
-    own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
         tournament=conditions.name,
         variant=_played_name(conditions.variant),
-        time=_time_control(conditions.limits[own]),
+        # A player has one entry in a tournament, so its time control is the same in all of its games.
+        time=_time_control(games[0].limits[sides[0]]),
         game=[game.handle for game in games],
         number=numbers,
         side=[_SIDES[side] for side in sides],
@@ -137,7 +136,8 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
         margin_us=conditions.margin_ms * 1000,
     )
     if conditions.own_times:
-        starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in index_of_entry])
+        limits = {entry: game.limits[1 - side] for entry, side, game in zip(entries, sides, games, strict=True)}
+        starts.opponent_times.extend([_time_control(limits[entry]) for entry in index_of_entry])
     if conditions.timed:
         starts.own_clock_us.extend([game.left_us[side] for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.left_us[1 - side] for game, side in zip(games, sides, strict=True)])

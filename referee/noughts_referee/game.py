@@ -20,8 +20,9 @@ from noughts_referee.rules import (
 )
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
 
-# Shared by all games without clocks, which never change it.
+# Shared by all games without clocks, which never change them.
 _NO_CLOCKS = [0, 0]
+_NO_LIMITS = (None, None)
 CHOICES = 4
 """An even number larger than the number of choices before a game by agreement."""
 
@@ -147,7 +148,14 @@ class Game:
     unit: Unit
     slot: Slot
     players: tuple[Player, Player]
+    time_factor: float | None = None
+    """The number by which its times are multiplied (`machine_speed`); None if they are those of the tournament.
+
+    A game keeps it on another machine, so that its clocks stay those of one time control.
+    """
     conditions: GameConditions = field(init=False)
+    limits: tuple[TimeControl | None, TimeControl | None] = field(init=False)
+    """The time control of each side, scaled; None without a limit."""
     mover: Player = field(init=False)
     waiting: Player = field(init=False)
     own: int = field(default=0, init=False)
@@ -175,7 +183,11 @@ class Game:
     def __post_init__(self) -> None:
         self.conditions = conditions = self.unit.conditions
         self.mover, self.waiting = self.players
-        self.left_us = _clocks(conditions, self.slot) if conditions.timed else _NO_CLOCKS
+        if conditions.timed:
+            self.limits = _limits(conditions, self.slot, self.time_factor)
+            self.left_us = [0 if limit is None else limit.start_us for limit in self.limits]
+        else:
+            self.limits, self.left_us = _NO_LIMITS, _NO_CLOCKS
         if conditions.keep_scores:
             self.scores = {}
 
@@ -205,8 +217,15 @@ class Game:
 
     def time_of(self, side: int) -> TimeControl | None:
         """Return a side's time control; None without a limit."""
-        # A slot is (ordinal, first, second).
-        return self.conditions.limits[self.slot[1 + side]]
+        return self.limits[side]
+
+    def change_sides(self) -> None:
+        """Let the other player move first, as the players have agreed."""
+        ordinal, first, second = self.slot
+        self.slot = Slot(ordinal, second, first)
+        self.players = self.players[::-1]
+        self.limits = self.limits[::-1]
+        self.left_us = self.left_us[::-1]
 
     def side_of(self, player: Player) -> int:
         """Return 0 if the player moves first, else 1."""
@@ -245,12 +264,17 @@ class Game:
             scores=pack_scores(self.scores, len(self.moves)),
             comments=pack_comments(self.comments),
             thoughts=pack_thoughts(self.thoughts),
+            time_factor=self.time_factor,
         )
 
 
-def _clocks(conditions: GameConditions, slot: Slot) -> list[int]:
-    limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
-    return [0 if limit is None else limit.start_us for limit in limits]
+def _limits(
+    conditions: GameConditions, slot: Slot, time_factor: float | None
+) -> tuple[TimeControl | None, TimeControl | None]:
+    first, second = conditions.limits[slot[1]], conditions.limits[slot[2]]
+    if time_factor is None:
+        return first, second
+    return first and first.scaled(time_factor), second and second.scaled(time_factor)
 
 
 class LostGame(NamedTuple):

@@ -69,9 +69,13 @@ class Referee:
         margin_us: int = MARGIN_US,
         journal: Callable[[Iterable[Game]], None] = lambda games: None,
         comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
+        time_factor: float = 1.0,
     ) -> None:
-        """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games that have progressed."""
-        self.arbiter = Arbiter()
+        """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games that have progressed.
+
+        `time_factor` is that of this machine, for the games whose times are scaled.
+        """
+        self.arbiter = Arbiter(time_factor)
         self.stalls = Stalls()
         """Stalls of the server, which connections do not count as thinking time."""
         self.plies = 0

@@ -47,6 +47,8 @@ class GameConditions:
     """The time margin of every bot in milliseconds. 0: each player's own time margin."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
+    scale_time: bool = False
+    """Whether the times of a game are multiplied by the factor of the machine that begins it (`machine_speed`)."""
     keep_scores: bool = False
     """Whether the scores, thoughts and comments of bots are stored with the game."""
     guest: bool = False
@@ -54,7 +56,7 @@ class GameConditions:
     guest_test: bool = False
     """Whether the guest is a test. Its games begin only while its bots have no game of a tournament."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
-    """The time control of each entry, by entry number; None without a limit."""
+    """The time control of each entry, by entry number; None without a limit. `Game.limits` are the scaled ones."""
     timed: bool = field(init=False)
     """Whether any entry has a limit."""
     journaled: bool = field(init=False)
@@ -104,6 +106,8 @@ class GameSoFar(NamedTuple):
     """See `pack_comments`."""
     thoughts: bytes | None = None
     """See `pack_thoughts`."""
+    time_factor: float | None = None
+    """See `Game.time_factor`."""
 
 
 _NO_GAMES_SO_FAR: Mapping[int, GameSoFar] = MappingProxyType({})
@@ -149,6 +153,8 @@ class FinishedGame(NamedTuple):
     """See `pack_comments`; None without comments, or if the tournament does not keep them."""
     thoughts: bytes | None = None
     """See `pack_thoughts`; None without thoughts, or if the tournament does not keep them."""
+    time_factor: float | None = None
+    """See `Game.time_factor`."""
 
     @property
     def outcome(self) -> Outcome:

@@ -13,6 +13,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.clock import GRACE_SECONDS, MARGIN_US
 from noughts_referee.frame_connection import WireSettings
+from noughts_referee.machine_speed import time_factor
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
@@ -23,6 +24,7 @@ from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
 from noughts_server.core.limits import ABSENCE_SECONDS, Limits
+from noughts_server.core.version import software_version
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
@@ -33,6 +35,7 @@ from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.machine import known_speed
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.recorder import commit_interval, recording
@@ -100,6 +103,8 @@ class RefereeSettings:
     limits: Limits = field(default_factory=Limits)
     """The limits of submitted bots."""
     locking: Locking = Locking.USUAL
+    speed: float | None = None
+    """The speed of this machine, for games whose times are scaled (`machine_speed`); None: measure it at the start."""
     margin_us: int = MARGIN_US
     grace: float = GRACE_SECONDS
     """Reconnect timeout of a bot whose server has left."""
@@ -145,15 +150,18 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
         recorder = await stack.enter_async_context(recording(store, bus, referee=name))
+        speed = await known_speed(settings.speed)
         referee = Referee(
             recorder.record,
             margin_us=settings.margin_us,
             journal=recorder.journal,
             comment_limits=settings.limits.comments,
+            time_factor=time_factor(speed),
         )
         recorder.on_settled = referee.announce_stored
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
-        membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
+        node = Node(name, NodeKind.REFEREE, settings.seats, accepts, version=software_version(), speed=speed)
+        membership = Membership(store, bus, node)
 
         def adjust_commits() -> None:
             recorder.interval_seconds = commit_interval(len(membership.referees))

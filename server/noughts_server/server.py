@@ -24,6 +24,7 @@ from noughts_proto.v1 import (
     webhooks_pb2_grpc,
 )
 from noughts_referee.frame_connection import WireSettings
+from noughts_referee.machine_speed import time_factor
 from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
@@ -39,6 +40,7 @@ from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.ladders import pairing_online_bots
 from noughts_server.runtime.leftovers import deleting_leftovers
+from noughts_server.runtime.machine import known_speed
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.puzzles import finding_puzzles
@@ -161,11 +163,13 @@ async def running_server(
         local_referee: Referee | None = None
         play: LocalPlay[AllUnits] | None = None
         if control is None:
+            speed = await known_speed(settings.speed)
             referee = local_referee = Referee(
                 recorder.record,
                 margin_us=settings.margin_us,
                 journal=recorder.journal,
                 comment_limits=settings.limits.comments,
+                time_factor=time_factor(speed),
             )
             recorder.on_settled = local_referee.announce_stored
             play = LocalPlay(

@@ -23,6 +23,7 @@ def conditions(
     guest_test: bool = False,
     keep_scores: bool = False,
     margin_ms: int = 0,
+    scale_time: bool = False,
 ) -> GameConditions:
     return GameConditions(
         tournament=tournament,
@@ -38,6 +39,7 @@ def conditions(
         guest_test=guest_test,
         keep_scores=keep_scores,
         margin_ms=margin_ms,
+        scale_time=scale_time,
     )
 
 
@@ -62,8 +64,8 @@ class Question(NamedTuple):
 class ArbiterDriver:
     """An arbiter whose players give the answers, and take the times, that a test says."""
 
-    def __init__(self, *, margin_us: int = 50_000) -> None:
-        self.arbiter = Arbiter()
+    def __init__(self, *, margin_us: int = 50_000, time_factor: float = 1.0) -> None:
+        self.arbiter = Arbiter(time_factor)
         self.margin_us = margin_us
         self.players: dict[int, Player] = {}
 

@@ -109,15 +109,20 @@ class LeagueServer:
 
 @asynccontextmanager
 async def league_server_at(
-    folder: Path, *, listen: str = "127.0.0.1:0", token: str = "", heartbeat: float = 5.0
+    folder: Path,
+    *,
+    listen: str = "127.0.0.1:0",
+    token: str = "",
+    heartbeat: float = 5.0,
+    speed: float | None = None,
 ) -> AsyncIterator[LeagueServer]:
     """Run a server on the database in this folder.
 
     `token` is a token of `ada` that an earlier server on this database created. Default: a new one.
-    `heartbeat`: seconds.
+    `heartbeat`: seconds. `speed`: of the machine; None: measured.
     """
     database = f"sqlite:///{folder / 'noughts.sqlite'}"
-    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat)
+    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat, speed=speed)
     async with running_server(settings) as server:
         if not token:
             create = partial(create_token, owner="ada", now_ms=server.store.now_ms())

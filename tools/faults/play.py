@@ -22,8 +22,8 @@ REFEREE = (
     ),
     Fault(
         name="sides-change-without-clocks",
-        file=_ARBITER,
-        before="    game.left_us = game.left_us[::-1]\n",
+        file="referee/noughts_referee/game.py",
+        before="        self.left_us = self.left_us[::-1]\n",
         after="",
         harm="If sides change in the opening, a side plays with the base time of the other.",
         near=("tests/referee/test_arbiter_agreement.py",),

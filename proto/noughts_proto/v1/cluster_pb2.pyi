@@ -161,6 +161,7 @@ class ClusterStarts(_message.Message):
     MOVES_FIELD_NUMBER: _builtins.int
     FIRST_CLOCK_US_FIELD_NUMBER: _builtins.int
     SECOND_CLOCK_US_FIELD_NUMBER: _builtins.int
+    TIME_FACTOR_FIELD_NUMBER: _builtins.int
     tournament: _builtins.int
     """The store's key."""
     @_builtins.property
@@ -185,6 +186,10 @@ class ClusterStarts(_message.Message):
     def first_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
     def second_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def time_factor(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """The numbers by which the times of these games are multiplied; empty if the tournament does not scale times."""
+
     def __init__(
         self,
         *,
@@ -198,10 +203,11 @@ class ClusterStarts(_message.Message):
         moves: _abc.Iterable[_builtins.int] | None = ...,
         first_clock_us: _abc.Iterable[_builtins.int] | None = ...,
         second_clock_us: _abc.Iterable[_builtins.int] | None = ...,
+        time_factor: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "first_clock_us", b"first_clock_us", "game", b"game", "move_count", b"move_count", "moves", b"moves", "ordinal", b"ordinal", "ply", b"ply", "second", b"second", "second_clock_us", b"second_clock_us", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "first_clock_us", b"first_clock_us", "game", b"game", "move_count", b"move_count", "moves", b"moves", "ordinal", b"ordinal", "ply", b"ply", "second", b"second", "second_clock_us", b"second_clock_us", "time_factor", b"time_factor", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -287,6 +287,7 @@ class WatchedGame(_message.Message):
     SCORES_FIELD_NUMBER: _builtins.int
     FIRST_TIME_FIELD_NUMBER: _builtins.int
     SECOND_TIME_FIELD_NUMBER: _builtins.int
+    TIME_FACTOR_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -307,6 +308,10 @@ class WatchedGame(_message.Message):
     store unless the tournament has `keep_scores`.
     """
     second_score: _builtins.float
+    time_factor: _builtins.float
+    """The number by which `first_time` and `second_time` were multiplied, because its tournament has `scale_time`. Unset in
+    other tournaments, and before the game begins.
+    """
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """The time control of both sides, unless they have their own (`first_time`, `second_time`)."""
@@ -332,7 +337,7 @@ class WatchedGame(_message.Message):
 
     @_builtins.property
     def first_time(self) -> _types_pb2.TimeControl:
-        """The time controls of the two sides, if bots have different ones in this tournament."""
+        """The time controls of the two sides, if bots have different ones in this tournament, or if its times are scaled."""
 
     @_builtins.property
     def second_time(self) -> _types_pb2.TimeControl: ...
@@ -357,10 +362,11 @@ class WatchedGame(_message.Message):
         scores: _abc.Mapping[_builtins.int, _builtins.float] | None = ...,
         first_time: _types_pb2.TimeControl | None = ...,
         second_time: _types_pb2.TimeControl | None = ...,
+        time_factor: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "_time_factor", b"_time_factor", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "time", b"time", "time_factor", b"time_factor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "moves", b"moves", "name", b"name", "result", b"result", "scores", b"scores", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "_time_factor", b"_time_factor", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "moves", b"moves", "name", b"name", "result", b"result", "scores", b"scores", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "state", b"state", "termination", b"termination", "time", b"time", "time_factor", b"time_factor", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015
@@ -370,6 +376,8 @@ class WatchedGame(_message.Message):
     _WhichOneofArgType__second_clock_us: _TypeAlias = _typing.Literal["_second_clock_us", b"_second_clock_us"]  # noqa: Y015
     _WhichOneofReturnType__second_score: _TypeAlias = _typing.Literal["second_score"]  # noqa: Y015
     _WhichOneofArgType__second_score: _TypeAlias = _typing.Literal["_second_score", b"_second_score"]  # noqa: Y015
+    _WhichOneofReturnType__time_factor: _TypeAlias = _typing.Literal["time_factor"]  # noqa: Y015
+    _WhichOneofArgType__time_factor: _TypeAlias = _typing.Literal["_time_factor", b"_time_factor"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__first_clock_us) -> _WhichOneofReturnType__first_clock_us | None: ...
     @_typing.overload
@@ -378,6 +386,8 @@ class WatchedGame(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__second_clock_us) -> _WhichOneofReturnType__second_clock_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__second_score) -> _WhichOneofReturnType__second_score | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_factor) -> _WhichOneofReturnType__time_factor | None: ...
 
 Global___WatchedGame: _TypeAlias = WatchedGame  # noqa: Y015
 

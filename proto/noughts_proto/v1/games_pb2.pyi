@@ -152,6 +152,7 @@ class Game(_message.Message):
     WINNING_CELLS_FIELD_NUMBER: _builtins.int
     FIRST_TIME_FIELD_NUMBER: _builtins.int
     SECOND_TIME_FIELD_NUMBER: _builtins.int
+    TIME_FACTOR_FIELD_NUMBER: _builtins.int
     FAULT_FIELD_NUMBER: _builtins.int
     ADJUDICATION_FIELD_NUMBER: _builtins.int
     AGREEMENT_FIELD_NUMBER: _builtins.int
@@ -180,6 +181,10 @@ class Game(_message.Message):
     first_bot: _builtins.str
     """`bots/NAME/versions/V` of the two."""
     second_bot: _builtins.str
+    time_factor: _builtins.float
+    """Output only. The number by which the times of both were multiplied in this game, because its tournament has
+    `scale_time`. Unset in other tournaments.
+    """
     fault: _builtins.str
     """The fault by which the loser lost, if it is known: a phrase whose subject is the bot, such as `placed a stone on h8
     (cell 112), which is occupied`. Cells are named by column (a, b, ...) and row (1 at the bottom).
@@ -210,7 +215,7 @@ class Game(_message.Message):
 
     @_builtins.property
     def first_time(self) -> _types_pb2.TimeControl:
-        """Output only. The time controls of the two sides."""
+        """Output only. The time controls of the two sides, as the tournament has them."""
 
     @_builtins.property
     def second_time(self) -> _types_pb2.TimeControl: ...
@@ -262,6 +267,7 @@ class Game(_message.Message):
         winning_cells: _abc.Iterable[_builtins.int] | None = ...,
         first_time: _types_pb2.TimeControl | None = ...,
         second_time: _types_pb2.TimeControl | None = ...,
+        time_factor: _builtins.float | None = ...,
         fault: _builtins.str = ...,
         adjudication: _builtins.str = ...,
         agreement: Global___Agreement | None = ...,
@@ -273,13 +279,18 @@ class Game(_message.Message):
         second_allowance: Global___Allowance | None = ...,
         round: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "_time_factor", b"_time_factor", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time", "time_factor", b"time_factor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "adjudication", b"adjudication", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "_time_factor", b"_time_factor", "adjudication", b"adjudication", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "time_factor", b"time_factor", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015
+    _WhichOneofReturnType__time_factor: _TypeAlias = _typing.Literal["time_factor"]  # noqa: Y015
+    _WhichOneofArgType__time_factor: _TypeAlias = _typing.Literal["_time_factor", b"_time_factor"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating_seq) -> _WhichOneofReturnType__rating_seq | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_factor) -> _WhichOneofReturnType__time_factor | None: ...
 
 Global___Game: _TypeAlias = Game  # noqa: Y015
 

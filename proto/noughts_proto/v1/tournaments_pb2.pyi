@@ -260,6 +260,7 @@ class Tournament(_message.Message):
     ADJUDICATE_FIELD_NUMBER: _builtins.int
     FUEL_FIELD_NUMBER: _builtins.int
     MARGIN_MS_FIELD_NUMBER: _builtins.int
+    SCALE_TIME_FIELD_NUMBER: _builtins.int
     FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
     STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
@@ -357,6 +358,11 @@ class Tournament(_message.Message):
     margin_ms: _builtins.int
     """The time margin: how far a move of any entry can exceed its limit, in milliseconds, at most 60,000; 0: the server's
     or the referee's margin for the bot (see `Welcome.margin_us`).
+    """
+    scale_time: _builtins.bool
+    """Whether times are scaled to a reference machine: the machine that begins a game multiplies the base time, the
+    increment and the limit of a move by its own factor, 0.25 to 4, but not the time margin (see `Game.time_factor`). It
+    needs a time limit.
     """
     forfeit_after: _builtins.int
     """After this number of games lost through its own fault, an entry is withdrawn; 0: never."""
@@ -501,6 +507,7 @@ class Tournament(_message.Message):
         adjudicate: _builtins.str = ...,
         fuel: _builtins.int = ...,
         margin_ms: _builtins.int = ...,
+        scale_time: _builtins.bool = ...,
         forfeit_after: _builtins.int = ...,
         stop_when_decided: _builtins.bool = ...,
         sprt: _builtins.str = ...,
@@ -519,7 +526,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "story", b"story", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries", b"entries", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "story", b"story", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries", b"entries", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "scale_time", b"scale_time", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "story", b"story", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

@@ -32,6 +32,7 @@ _OPTIONS = {
     "own_times": "--time-of",
     "resign": "--resign",
     "rounds": "--rounds",
+    "scale_time": "--scale-time",
     "scopes": "--scope",
     "start_at": "--start-at",
     "sprt": "--sprt",

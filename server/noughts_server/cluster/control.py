@@ -13,6 +13,7 @@ from noughts_server.cluster.presence import Presence
 from noughts_server.cluster.remote_observer import RemoteObserver
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.standstill import Standstill
+from noughts_server.core.version import software_version
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
@@ -95,7 +96,7 @@ async def cluster_member(
     bus = NatsBus(settings, name)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(bus.running())
-        membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0))
+        membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0, version=software_version()))
         await stack.enter_async_context(membership.belonging())
         referee = RemoteReferee(
             store, bus, name, margin_us=margin_us, limit=membership.silence_limit, comment_limits=comment_limits

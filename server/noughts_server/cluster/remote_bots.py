@@ -355,3 +355,5 @@ def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> Non
         starts.moves.extend(game.moves)
         if game.conditions.timed:
             append_row(starts, first_clock_us=game.left_us[0], second_clock_us=game.left_us[1])
+            if game.time_factor is not None:
+                starts.time_factor.append(game.time_factor)

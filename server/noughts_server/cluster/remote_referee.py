@@ -107,9 +107,9 @@ class _Overdue(NamedTuple):
 class RemoteGame(Game):
     """A game of a remote referee, with the facts that a bot of this server needs."""
 
-    referee: str
+    referee: str = field(kw_only=True)
     """The name of its referee."""
-    remote_handle: int
+    remote_handle: int = field(kw_only=True)
     """The referee's handle of the game."""
     answer: _Answer | _Choice | _Overdue | None = field(default=None, init=False)
     """The last report to the referee, in case it must be sent again."""
@@ -313,6 +313,7 @@ class RemoteReferee:
                     players=game.players,
                     referee=referee,
                     remote_handle=game.remote_handle,
+                    time_factor=game.time_factor,
                 )
             game.moves, game.ply = moves, ply
             game.left_us = clocks
@@ -335,6 +336,7 @@ class RemoteReferee:
         players: tuple[Player, Player],
         referee: str,
         remote_handle: int,
+        time_factor: float | None,
     ) -> RemoteGame:
         self._last_handle += 1
         game = RemoteGame(
@@ -344,6 +346,7 @@ class RemoteReferee:
             players=players,
             referee=referee,
             remote_handle=remote_handle,
+            time_factor=time_factor,
         )
         player.games[game.handle] = self._running[game.handle] = self._games[referee, player.key][remote_handle] = game
         return game
@@ -369,12 +372,18 @@ class RemoteReferee:
             game = games.get(remote_handle)
             if game is None:
                 game = self._create_game(
-                    player, unit=unit, slot=slot, players=players, referee=referee, remote_handle=remote_handle
+                    player,
+                    unit=unit,
+                    slot=slot,
+                    players=players,
+                    referee=referee,
+                    remote_handle=remote_handle,
+                    time_factor=starts.time_factor[row] if starts.time_factor else None,
                 )
                 game.mover = self._opponent
                 game.ply = -CHOICES - 1
             elif game.slot != slot:
-                game.slot, game.players = slot, players  # the players agreed who moves first
+                game.change_sides()  # the players agreed who moves first
             clocks = [starts.first_clock_us[row], starts.second_clock_us[row]] if timed else [0, 0]
             yield game, ply, moves[begin : begin + move_count], clocks
             begin += move_count

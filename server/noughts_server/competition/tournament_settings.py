@@ -55,6 +55,8 @@ class TournamentSettings:
     """The fuel of each move of a WebAssembly bot; 0 means the default."""
     margin_ms: int = field(default=0, metadata=_option(60_000))
     """Milliseconds by which a move of any bot can exceed its limit; 0 means the server's time margin."""
+    scale_time: bool = field(default=False, metadata=_option())
+    """Whether each machine multiplies the times by its factor (`noughts_referee.machine_speed`)."""
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators of games with clocks see the bots' scores during the game; otherwise only after its end."""
     keep_scores: bool = field(default=False, metadata=_option())
@@ -103,6 +105,11 @@ class TournamentSettings:
         if self.fuel and clock is not None:
             raise FormatError("fuel", self.fuel, "0", f"the clock {clock} depends on the machine")
 
+    def check_scaling(self) -> None:
+        """Raise FormatError for scaled times in a tournament without a clock."""
+        if self.scale_time and not any(time.timed for time in (self.time, *self.own_times.values())):
+            raise FormatError("scale_time", "true", "false", "got no time limit, expected one that can be scaled")
+
     @property
     def adjudication(self) -> Adjudication:
         """Return the rules by which games end early. Raises InvalidInput."""
@@ -144,6 +151,7 @@ class TournamentSettings:
             "adjudicate": self.adjudicate,
             "fuel": self.fuel,
             "margin_ms": self.margin_ms,
+            "scale_time": self.scale_time,
             "live_scores": self.live_scores,
             "keep_scores": self.keep_scores,
             "live_analysis": self.live_analysis,

@@ -26,6 +26,7 @@ def game_message(game: StoredGame) -> pb.Game:
         winning_cells=parse_variant(game.variant).won_with(game.moves),
         first_time=time_control_message(game.first_time),
         second_time=time_control_message(game.second_time),
+        time_factor=game.time_factor,
         fault=game.fault,
         adjudication=game.adjudication,
         agreement=None if game.agreement is None else _agreement_message(game.agreement),

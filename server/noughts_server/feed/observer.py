@@ -171,6 +171,14 @@ def waiting_game(conditions: GameConditions, slot: Slot) -> pb.WatchedGame:
     return message
 
 
+def set_time_factor(message: pb.WatchedGame, time_factor: float, limits: Sequence[TimeControl | None]) -> None:
+    """Set the factor by which the times of a game are multiplied, and the limits that it therefore has."""
+    first, second = limits
+    message.time_factor = time_factor
+    message.first_time.CopyFrom(time_control_message(first or TimeControl()))
+    message.second_time.CopyFrom(time_control_message(second or TimeControl()))
+
+
 def set_clocks(message: pb.WatchedGame | pb.WatchedPly, first_us: int | None, second_us: int | None) -> None:
     """Set the clocks of the message; None for a side without a limit."""
     if first_us is not None:
@@ -182,6 +190,8 @@ def set_clocks(message: pb.WatchedGame | pb.WatchedPly, first_us: int | None, se
 def _game_message(observed: _ObservedGame) -> pb.WatchedGame:
     game = observed.game
     message = waiting_game(game.conditions, game.slot)
+    if game.time_factor is not None:
+        set_time_factor(message, game.time_factor, game.limits)
     message.state = pb.GAME_STATE_RUNNING
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)

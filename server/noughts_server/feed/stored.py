@@ -12,7 +12,7 @@ from noughts_server.convert.matches import candidates_messages, match_statistics
 from noughts_server.convert.tournaments import entry_labels, standing_message
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import game_name
-from noughts_server.feed.observer import SlotKey, add_scores, set_clocks, waiting_game
+from noughts_server.feed.observer import SlotKey, add_scores, set_clocks, set_time_factor, waiting_game
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game
@@ -55,6 +55,10 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         slot = slot._replace(first=slot.second, second=slot.first)
     message = waiting_game(playing, slot)
     limits = playing.limits[slot.first], playing.limits[slot.second]
+    if game is not None and game.time_factor is not None:
+        first_limit, second_limit = (limit and limit.scaled(game.time_factor) for limit in limits)
+        limits = first_limit, second_limit
+        set_time_factor(message, game.time_factor, limits)
     if game is None:
         first_us, second_us = clocks_after(limits, ())
         set_clocks(message, first_us, second_us)

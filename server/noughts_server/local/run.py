@@ -60,7 +60,7 @@ async def play_locally(
             file = stack.enter_context(_TemporaryFile())
             database = file.url
         # This imports the server's parts, while the processes that fork bots import theirs.
-        server_to_start = _server_of(database)
+        server_to_start = _server_of(database, scales_time=plan.settings.scale_time)
         retry = StartRetry(on_note)
         processes = await stack.enter_async_context(_reference_processes(plan, retry))
         server = await stack.enter_async_context(server_to_start)
@@ -120,7 +120,7 @@ async def local_server(plan: LocalPlan, on_note: Callable[[str], None]) -> Async
             on_note(plan.engine_note)
         launcher = await stack.enter_async_context(_launching_for(plan, on_note))
         file = stack.enter_context(_TemporaryFile())
-        server = await stack.enter_async_context(_server_of(file.url))
+        server = await stack.enter_async_context(_server_of(file.url, scales_time=plan.settings.scale_time))
         yield LocalServer(server, launcher, on_note)
 
 
@@ -144,8 +144,11 @@ async def _reference_processes(plan: LocalPlan, retry: StartRetry) -> AsyncItera
         }
 
 
-def _server_of(database: str) -> "AbstractAsyncContextManager[Server]":
-    """Return a server for the bots of this machine, with this database."""
+def _server_of(database: str, *, scales_time: bool) -> "AbstractAsyncContextManager[Server]":
+    """Return a server for the bots of this machine, with this database.
+
+    Its speed is measured only if it scales times, because that would delay the first game.
+    """
     from noughts_server.local.run_at_server import LOCAL_LIMITS
     from noughts_server.server import running_server
     from noughts_server.settings import ServerSettings
@@ -162,6 +165,7 @@ def _server_of(database: str) -> "AbstractAsyncContextManager[Server]":
             analysis=False,
             resumes_play=False,
             limits=LOCAL_LIMITS,
+            speed=None if scales_time else 1.0,
         )
     )
 

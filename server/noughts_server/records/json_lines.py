@@ -22,6 +22,7 @@ LINE_KEYS = (
     "opening",
     "first_time",
     "second_time",
+    "time_factor",
     "fault",
     "adjudication",
     "times_ms",

@@ -12,6 +12,7 @@ the moves. In files of c-gomoku-cli, which the reader recognises, Black is the f
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from noughts_referee.rules import Termination, Thought, cell_name, read_cell
 from noughts_server.core.plain_text import without_controls
@@ -33,7 +34,17 @@ _REQUIRED = ("White", "Black", "Result")
 _ROSTER = ("Event", "Site", "Date", "Round")
 _KNOWN = {
     name.lower(): name
-    for name in (*_REQUIRED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination", "TerminationDetails")
+    for name in (
+        *_REQUIRED,
+        "Event",
+        "Date",
+        "Round",
+        "UTCDate",
+        "TimeFactor",
+        "Variant",
+        "Termination",
+        "TerminationDetails",
+    )
 }
 _NAME = r'\[\s*([^\s"\[\]]+?):?\s*'
 _TAG = re.compile(rf'{_NAME}"((?:[^"\\]++|\\.)*+)"\s*\]\s*')
@@ -51,6 +62,7 @@ _TOKEN = re.compile(r"\s*(?:[0-9]{1,4}\.|\{([^{}]*)\}|([^\s{}]+))")
 _LARGE = 1e15
 """Scores from here on are written with an exponent, so that `_NUMBER` has no more digits."""
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,10})?(?:e[-+][0-9]{1,2})?"
+_FACTOR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 _JUDGEMENT = re.compile(rf"(?P<score>[-+]{_NUMBER})?/(?P<depth>[0-9]{{1,5}})(?: (?P<seconds>{_NUMBER})s)?")
 _SWAPPED = {"1-0": "0-1", "0-1": "1-0"}
 _C_GOMOKU_CLI_ENDING = re.compile(
@@ -77,6 +89,7 @@ def pgn_text(record: RecordedGame) -> str:
         "White": record.first,
         "Black": record.second,
         "Result": record.result,
+        "TimeFactor": "" if record.time_factor is None else f"{record.time_factor:g}",
         "Variant": without_controls(one_line(record.variant)),
         "Termination": without_controls(one_line(record.termination)),
         "TerminationDetails": without_controls(one_line(record.adjudication)),
@@ -281,7 +294,9 @@ class _Game:
         if not ending and (match := _ENDING_COMMENT.fullmatch(one_line(self.comment))):
             ending = match.group()
         dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
-        more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
+        more: dict[str, Any] = (
+            occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
+        )
         first = "White"
         second = "Black"
         if list(tags).index("Black") < list(tags).index("White") and _C_GOMOKU_CLI_ENDING.fullmatch(ending):
@@ -290,6 +305,8 @@ class _Game:
         details = one_line(tags.get("TerminationDetails", ""))
         if details and known_termination == str(Termination.ADJUDICATED):  # other programs say why a line won, too
             more = {**more, "adjudication": details}
+        if (factor := tags.get("TimeFactor", "")) and _FACTOR.fullmatch(factor):
+            more = {**more, "time_factor": float(factor)}
         record = listed_game(
             tags[first],
             tags[second],

@@ -85,6 +85,8 @@ def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     more: dict[str, Any] = {}
     if game.agreement:
         more["opening"] = game.agreement._asdict()
+    if game.time_factor is not None:
+        more["time_factor"] = game.time_factor
     if times and game.margins_us:
         more |= margin_columns(game.margins_us, game.late_moves)
     more |= score_column(game.scores, len(game.moves))
@@ -205,6 +207,8 @@ def _errors_of_other_fields(record: RecordedGame, variant: Variant) -> Iterator[
                 parse_time_control(time)
             except TimeControlError as error:
                 yield f"{name}: got {error.got!r}, expected {error.expected}"
+    if "time_factor" in record.more and record.time_factor is None:
+        yield f"time_factor: got {_short_json(record.more['time_factor'])}, expected a number above 0"
     if "fault" in record.more:
         yield from _errors_of_fault(record, record.more["fault"])
     for ply, question in record.questions.items():

@@ -30,6 +30,8 @@ def recorded_game(game: games_pb2.Game) -> RecordedGame:
     if game.HasField("agreement"):
         agreed = game.agreement
         more["opening"] = {"rule": agreed.rule, "opener": agreed.opener, "stones": agreed.stones}
+    if game.HasField("time_factor"):
+        more["time_factor"] = game.time_factor
     if game.HasField("first_allowance"):
         more |= _margins(game)
     more |= score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
@@ -80,7 +82,9 @@ def judged_game(variant: Variant, answer: games_pb2.GetAnalysisResponse) -> Judg
 
 def _margins(game: games_pb2.Game) -> dict[str, Any]:
     """Return the time margins and the moves that needed them."""
-    limits = time_control(game.first_time), time_control(game.second_time)
+    limits = [time_control(game.first_time), time_control(game.second_time)]
+    if game.HasField("time_factor"):
+        limits = [limit.scaled(game.time_factor) for limit in limits]
     margins_us = game.first_allowance.margin_us, game.second_allowance.margin_us
     return margins_of_moves(margins_us, limits, game.times_us[: len(game.moves)], game.opening_plies)
 

@@ -58,6 +58,7 @@ _SET_UP = ("AB", "AW", "AE")
 _PLAYERS = {"B": "PB", "W": "PW"}
 _CLOCKS = {"B": "time of Black", "W": "time of White"}
 """The names of the time controls in the game's comment."""
+_TIME_FACTOR = "time factor"
 _LARGEST_WITH_TT = 19
 """On boards up to this size, FF[1] to FF[3] write a pass as `tt`."""
 _OPENING = "opening move"
@@ -177,6 +178,7 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             second_time=facts.get(_CLOCKS[second], ""),
             fault=facts.get("fault", ""),
             more=_agreement(facts)
+            | _time_factor(facts)
             | ({"adjudication": facts["adjudication"]} if "adjudication" in facts else {})
             | _tournament(facts)
             | score_column(scores, len(moves))
@@ -216,6 +218,14 @@ def _agreement(facts: dict[str, str]) -> dict[str, Any]:
     if match is None:
         return {}
     return {"opening": {"rule": match["rule"], "opener": match["opener"], "stones": int(match["stones"])}}
+
+
+def _time_factor(facts: dict[str, str]) -> dict[str, Any]:
+    """Return the factor of the times, as lines of JSON have it."""
+    try:
+        return {"time_factor": float(facts[_TIME_FACTOR])}
+    except (KeyError, ValueError):
+        return {}
 
 
 def _tournament(facts: dict[str, str]) -> dict[str, Any]:
@@ -296,6 +306,7 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         "seed": seed,
         _CLOCKS["B"]: record.first_time,
         _CLOCKS["W"]: record.second_time,
+        _TIME_FACTOR: "" if record.time_factor is None else f"{record.time_factor:g}",
         "fault": record.fault,
         "adjudication": record.adjudication,
     }

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 from noughts_referee.clock import TimeControl
+from noughts_referee.machine_speed import MOST_FACTOR
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
@@ -77,9 +78,13 @@ def check_settings(settings: TournamentSettings) -> None:
 
 
 def check_guest_clocks(settings: TournamentSettings, limits: Limits) -> None:
-    """Raise InvalidArgument if a clock of a challenge or test would keep a bot of another owner busy for too long."""
-    most_move, most_base = limits.guest_move_seconds, limits.guest_base_seconds
-    _check_guest_seconds("margin_ms", settings.margin_ms / 1_000, most_move)
+    """Raise InvalidArgument if a clock of a challenge or test would keep a bot of another owner busy for too long.
+
+    Scaled times can be multiplied by up to `MOST_FACTOR`.
+    """
+    longest = MOST_FACTOR if settings.scale_time else 1
+    most_move, most_base = limits.guest_move_seconds / longest, limits.guest_base_seconds / longest
+    _check_guest_seconds("margin_ms", settings.margin_ms / 1_000, limits.guest_move_seconds)
     times = {"time": settings.time} | {f"own_times.{label}": time for label, time in settings.own_times.items()}
     for field, time in times.items():
         _check_guest_seconds(f"{field}.move_us", time.move_us / 1_000_000, most_move)
@@ -87,9 +92,9 @@ def check_guest_clocks(settings: TournamentSettings, limits: Limits) -> None:
         _check_guest_seconds(f"{field}.bank_us", time.bank_us / 1_000_000, most_base)
 
 
-def _check_guest_seconds(field: str, seconds: float, most: int) -> None:
+def _check_guest_seconds(field: str, seconds: float, most: float) -> None:
     if seconds > most:
-        expected = f"at most {most:,} s, because one of the bots belongs to another owner"
+        expected = f"at most {most:,g} s, because one of the bots belongs to another owner"
         raise InvalidArgument.of(f"tournament.{field}", f"{seconds:,g} s", expected)
 
 
@@ -153,6 +158,7 @@ def _check_format(settings: TournamentSettings) -> None:
     try:
         settings.schedule.check(settings)
         settings.check_fuel()
+        settings.check_scaling()
         settings.check_adjudication()
     except FormatError as error:
         raise InvalidArgument.of(f"tournament.{error.setting}", error.got, error.expected) from error

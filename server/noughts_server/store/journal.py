@@ -36,6 +36,7 @@ def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
             game.scores,
             game.comments,
             game.thoughts,
+            game.time_factor,
         )
         for game in running
     ]
@@ -73,6 +74,7 @@ def games_so_far(
             scores=row.scores,
             comments=row.comments,
             thoughts=row.thoughts,
+            time_factor=row.time_factor,
         )
         for row in rows
     }

@@ -43,6 +43,10 @@ class Node(NamedTuple):
     """The kinds of submitted bots that it runs, separated by commas."""
     silence_ms: int = SILENCE_MS
     """Its silence limit."""
+    version: str = ""
+    """The release of Noughts that it runs."""
+    speed: float = 0.0
+    """The speed of its machine (`machine_speed`); 0 if it plays no games."""
 
 
 class Beat(NamedTuple):
@@ -95,7 +99,18 @@ def beat(connection: Connection, node: Node, *, first: bool = False, youngest: b
     limit = silence_limit(earlier.silence_ms, silent_ms) if earlier else SILENCE_MS
     started_at = earlier.started_at if earlier else now
     joined_at = now if earlier is None or was_dead or youngest else earlier.joined_at
-    row = (node.name, int(node.kind), started_at, now, node.seats, node.accepts, limit, joined_at)
+    row = (
+        node.name,
+        int(node.kind),
+        started_at,
+        now,
+        node.seats,
+        node.accepts,
+        limit,
+        joined_at,
+        node.version,
+        node.speed,
+    )
     upsert(connection, nodes, [row], replace=("seen_at", "seats", "silence_ms", "joined_at"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
     holds: frozenset[tuple[int, int]] = frozenset()
@@ -165,7 +180,18 @@ def alive(connection: Connection) -> tuple[Node, ...]:
     now = dialect.of(connection).now_ms(connection)
     live = select(nodes).where(is_alive(now))
     rows = connection.execute(live.order_by(nodes.c.joined_at, nodes.c.name))
-    return tuple(Node(row.name, NodeKind(row.kind), row.seats, row.accepts, row.silence_ms) for row in rows)
+    return tuple(
+        Node(
+            name=row.name,
+            kind=NodeKind(row.kind),
+            seats=row.seats,
+            accepts=row.accepts,
+            silence_ms=row.silence_ms,
+            version=row.version,
+            speed=row.speed,
+        )
+        for row in rows
+    )
 
 
 def members(connection: Connection) -> list[Member]:

@@ -43,6 +43,7 @@ def read_settings(row: Row[Any]) -> TournamentSettings:
         adjudicate=options.get("adjudicate", ""),
         fuel=options.get("fuel", 0),
         margin_ms=options.get("margin_ms", 0),
+        scale_time=options.get("scale_time", False),
         live_scores=options.get("live_scores", False),
         keep_scores=options.get("keep_scores", False),
         live_analysis=options.get("live_analysis", False),

@@ -1,5 +1,6 @@
 """A game in a file, a database or a server's answer; fields that are not known are empty."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,14 @@ class RecordedGame:
             case [int(first), int(second)]:
                 return max(0, first), max(0, second)
         return 0, 0
+
+    @property
+    def time_factor(self) -> float | None:
+        """Return the number by which the times of both sides were multiplied; None if they were not."""
+        value = self.more.get("time_factor")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return float(value) if 0 < value < math.inf else None
 
     @property
     def agreed_plies(self) -> int:

@@ -134,7 +134,12 @@ def settings_in(values: Document, errors: FormErrors) -> TournamentSettings:
         rated=bool(values["rated"]) and not own_times,
         **options,
     )
-    for check in (partial(settings.schedule.check, settings), settings.check_fuel, settings.check_adjudication):
+    for check in (
+        partial(settings.schedule.check, settings),
+        settings.check_fuel,
+        settings.check_scaling,
+        settings.check_adjudication,
+    ):
         try:
             check()
         except FormatError as error:

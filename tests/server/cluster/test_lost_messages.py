@@ -77,10 +77,13 @@ class TwoNodes:
 async def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TwoNodes]:
     monkeypatch.setattr(remote_bots, "_REPEAT_SECONDS", 0.05)
     async with open_arena(tmp_path / "league.sqlite") as arena:
-        tournament = await arena.tournament(time=parse_time_control("60/move"))
+        tournament = await arena.tournament(time=parse_time_control("60/move"), scale_time=True)
         conditions = await arena.store.read(partial(read_conditions, tournament_id=tournament.id))
         bus, finished = LossyBus(), list[FinishedGame]()
-        server, referee = RemoteReferee(arena.store, bus, "here", margin_us=0), Referee(finished.extend)
+        server, referee = (
+            RemoteReferee(arena.store, bus, "here", margin_us=0),
+            Referee(finished.extend, time_factor=1.5),
+        )
         far = Node("far", NodeKind.REFEREE, 1)
         membership = Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), far.name), far)
         bots = RemoteBots(referee, bus, membership, grace=60.0)
@@ -91,6 +94,12 @@ async def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             online = [pb.BotPresence(version=key, online=True, seats_timed=1, seats_untimed=1) for key in (1, 2)]
             bus.publish(SERVERS, pb.ServerPresence(server="here", bots=online))
             yield TwoNodes(bus, referee, server, finished, conditions)
+
+
+async def test_the_server_of_a_bot_knows_the_scaled_limits(nodes: TwoNodes) -> None:
+    bot, handle = await nodes.begin_game()
+    game = bot.games[handle]
+    assert (game.time_factor, game.limit_us(), game.left_us) == (1.5, 90_000_000, [90_000_000, 90_000_000])
 
 
 async def test_lost_question_is_asked_again(nodes: TwoNodes) -> None:
@@ -111,7 +120,7 @@ async def test_lost_answer_is_sent_again(nodes: TwoNodes) -> None:
 async def test_lost_report_of_a_late_move_is_sent_again(nodes: TwoNodes) -> None:
     bot, handle = await nodes.begin_game()
     nodes.bus.lost_subject = TO_REFEREE
-    nodes.server.end_overdue(bot, [(handle, 0, 61_000_000)])
+    nodes.server.end_overdue(bot, [(handle, 0, 91_000_000)])
     assert await nodes.wait_for_end() is Termination.TIMEOUT
     assert not nodes.bus.lost_subject
 

@@ -230,3 +230,19 @@ def test_moves_that_cannot_be_those_of_the_game_are_not_read(moves: str) -> None
     (placed,) = read_pgn(f"{tags}{moves} *\n".splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert (placed.game.moves, placed.game.scores) == ((), [])
+
+
+@pytest.mark.parametrize("factor, tag", [(2.0, "2"), (0.333, "0.333")])
+def test_the_factor_of_scaled_times_is_a_tag(factor: float, tag: str) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "1-0", more={"time_factor": factor})
+    text = pgn_text(record)
+    assert f'[TimeFactor "{tag}"]' in text
+    (placed,) = read_pgn(text.splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.time_factor == factor
+
+
+def test_an_invalid_factor_of_another_program_is_left_out() -> None:
+    (placed,) = read_pgn(['[TimeFactor "fast"]\n', *GAME.splitlines(keepends=True)])
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.time_factor is None

@@ -150,3 +150,16 @@ def test_the_first_variation_is_read_and_brackets_in_comments_are_text() -> None
     assert isinstance(one, RecordedGame)
     assert isinstance(other, RecordedGame)
     assert (one.moves, other.moves) == ((112, 127, 0), (0,))
+
+
+def test_the_factor_of_scaled_times_is_kept_in_sgf() -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"time_factor": 0.333})
+    (placed,) = read_sgf(sgf_text(record).splitlines(keepends=True))
+    assert placed.game == record
+
+
+@pytest.mark.parametrize("factor", ["x", 0, -1, True, None, [2.0]])
+def test_a_record_with_an_invalid_factor_has_an_error(factor: object) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"time_factor": factor})
+    assert record.time_factor is None
+    assert [error.partition(":")[0] for error in record_errors(record)] == ["time_factor"]

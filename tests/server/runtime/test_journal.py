@@ -27,6 +27,7 @@ from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import AllUnits
 from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.store.engine.database import Store
+from noughts_server.store.games.exports import export
 from noughts_server.store.games.games import get_game
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.tournaments.claims import claim_unit
@@ -79,7 +80,9 @@ class Mover:
 
 
 @asynccontextmanager
-async def playing_process(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, asyncio.Event]]:
+async def playing_process(
+    path: Path, answers: int, *, time_factor: float = 1.0
+) -> AsyncIterator[tuple[Store, Referee, asyncio.Event]]:
     """A server without a port that plays the running tournament until its bots have given `answers` answers.
 
     The event is set after the last of these answers, or when the tournament has finished.
@@ -87,7 +90,7 @@ async def playing_process(path: Path, answers: int) -> AsyncIterator[tuple[Store
     store = await Store.open(f"sqlite:///{path}")
     bus, ended, answers_left = MemoryBus(), asyncio.Event(), count(answers, -1)
     recorder = Recorder(store, partial(bus.publish, COMMITTED), interval_seconds=0.0)
-    referee = Referee(recorder.record, journal=recorder.journal)
+    referee = Referee(recorder.record, journal=recorder.journal, time_factor=time_factor)
     play = LocalPlay(store, referee, recorder, bus, AllUnits)
 
     def may_answer(game: Game) -> bool:
@@ -191,6 +194,23 @@ def _folder(database: Path, name: str) -> Path:
     folder.mkdir()
     copy_database(database, folder / database.name)
     return folder / database.name
+
+
+async def test_a_game_with_scaled_times_keeps_its_factor_on_another_machine(tmp_path: Path) -> None:
+    path = tmp_path / "begin.db"
+    async with open_arena(path) as arena:
+        await arena.tournament(bots=BOTS[:2], variant="mnk:6,6,5", time=LONG, scale_time=True)
+    async with playing_process(path, 9, time_factor=2.0) as (_, _, ended):
+        await ended.wait()
+    assert rows_of_file(path, "SELECT DISTINCT time_factor FROM journal") == [(2.0,)]
+    journaled = rows_of_file(path, "SELECT ordinal FROM journal")
+    async with playing_process(path, 1 << 60, time_factor=0.5) as (_, _, ended):
+        await ended.wait()
+    factors = dict(rows_of_file(path, "SELECT ordinal, time_factor FROM games"))
+    assert factors == {ordinal: 2.0 if (ordinal,) in journaled else 0.5 for ordinal in (1, 2)}
+    async with open_arena(path) as arena:
+        games = await arena.store.read(lambda connection: list(export(connection, 1)))
+        assert [game.time_factor for game in games] == [factors[1], factors[2]]
 
 
 async def test_after_a_crash_bots_are_asked_only_what_was_not_committed(tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ def test_duplicate_fills_the_form_with_the_settings(server: ServerUnderTest, sit
         "entries_max": "12",
         "forfeit_after": "3",
         "stop_when_decided": "",
+        "scale_time": "on",
     }
     assert created(server, site, id="original", title="Original", **fields)[0] == 303
     tournament = site.get("/api/v1/tournaments/original").document
@@ -266,6 +267,7 @@ def test_duplicate_fills_the_form_with_the_settings(server: ServerUnderTest, sit
         "games_per_pair",
         "entries_max",
         "forfeit_after",
+        "scale_time",
     ):
         assert copy[name] == tournament[name], name
 

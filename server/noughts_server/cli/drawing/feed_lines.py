@@ -180,6 +180,8 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
     if game.HasField("first_time"):
         document["first_time"] = str(time_control(game.first_time))
         document["second_time"] = str(time_control(game.second_time))
+    if game.HasField("time_factor"):
+        document["time_factor"] = str(game.time_factor)
     first_score, second_score = scores_of(game)
     return {
         **document,

@@ -8,10 +8,11 @@ from dataclasses import replace
 from noughts_bots.reference.specs import BotSpec, make_built_in, unique_labels
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US, TimeControl
+from noughts_referee.machine_speed import LEAST_FACTOR, MOST_FACTOR, is_out_of_range, machine_speed
 from noughts_referee.rules import Variant, first_common
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.dry_run import show_forecasts
-from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.local_games.options import LocalGameOptions, LocalOptions
 from noughts_server.cli.local_games.trial import pace_by_trial
 from noughts_server.cli.options.database import read_database
@@ -105,6 +106,12 @@ def plan_games(
     settings = replace(options, variant=variant_name).settings(
         own_times, seed=seed, title=title, keep_scores=keeps_scores, margin_ms=margin_ms
     )
+    if settings.scale_time and not there and is_out_of_range(machine_speed()):
+        raise Problem(
+            f"--scale-time: this machine is {machine_speed():.2g} times as fast as the reference machine, expected"
+            f" {1 / MOST_FACTOR:g} to {1 / LEAST_FACTOR:g}",
+            "Leave out --scale-time, and choose times for this machine.",
+        )
     waits_us = _check_playable(local_specs, variant, options.locking)
     usual_us = MARGIN_US if margin_us is None else margin_us
     return LocalPlan(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from noughts_referee.machine_speed import machine_speed, time_factor
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.match_summary import terminations_line
 from noughts_server.cli.drawing.openings import OpeningsSummary
@@ -49,16 +50,17 @@ def play_tournament(
 
 
 def conditions_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
-    """Return the time controls of single bots, the openings and the language models, each only if there are any."""
+    """Return times of single bots, the factor of all times, openings and language models, each only if any."""
     own_times = {label: str(time) for label, time in plan.settings.own_times.items()}
     openings = OpeningsSummary.of_settings(plan.settings.openings).document()
     models = outcome.models.document() if outcome.models else []
-    fields = {"own_times": own_times, "openings": openings, "models": models}
+    factor = time_factor(machine_speed()) if plan.settings.scale_time else None
+    fields = {"own_times": own_times, "time_factor": factor, "openings": openings, "models": models}
     return {name: value for name, value in fields.items() if value}
 
 
 def print_conditions(plan: LocalPlan, outcome: LocalOutcome) -> None:
-    """Print the openings, the time controls of single bots, and the table of language models, if there are any."""
+    """Print openings, times of single bots, the factor of all times and the table of language models, if any."""
     own_times = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
     if openings := OpeningsSummary.of_settings(plan.settings.openings).wording():
         printing.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
@@ -66,6 +68,9 @@ def print_conditions(plan: LocalPlan, outcome: LocalOutcome) -> None:
         printing.stdout().print(
             printing.printable(f"Time {plan.settings.time}; {', '.join(own_times)}"), soft_wrap=True
         )
+    if plan.settings.scale_time:
+        factor = time_factor(machine_speed())
+        printing.stdout().print(f"Times multiplied by {factor:g}, the factor of this machine", soft_wrap=True)
     if outcome.models and outcome.models.rows:
         printing.stdout().print()
         show_table(printing.stdout(), outcome.models)

@@ -71,6 +71,14 @@ class BasicGameOptions:
     concurrency: ConcurrencyOption = 1
     seed: SeedOption = None
     time: TimeOption = "none"
+    scale_time: Annotated[
+        bool,
+        Option(
+            "--scale-time",
+            help="Multiply times by the factor of the playing machine, so that machines are equal",
+            rich_help_panel="Time control",
+        ),
+    ] = False
     draw_after: DrawAfterOption = None
     resign: ResignOption = None
     draw: DrawOption = None
@@ -85,6 +93,7 @@ class BasicGameOptions:
             variant=variant.name,
             time=read_time(self.time),
             own_times=own_times,
+            scale_time=self.scale_time,
             draw_after=self.draw_after or 0,
             resign=read_rule("--resign", self.resign),
             draw=read_rule("--draw", self.draw),
@@ -97,6 +106,7 @@ class BasicGameOptions:
         )
         with usage_problems():
             settings.check_fuel()
+            settings.check_scaling()
             settings.check_adjudication()
         return settings
 

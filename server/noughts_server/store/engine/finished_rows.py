@@ -18,11 +18,12 @@ COLUMNS = (
     "scores",
     "comments",
     "thoughts",
+    "time_factor",
 )
 """All columns but `ended_at`."""
 
 
-def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
+def finished_row(game: FinishedGame) -> tuple[int | float | bytes | str | None, ...]:
     """Return the values of `COLUMNS` for a game."""
     return (
         game.tournament,
@@ -42,4 +43,5 @@ def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
         game.scores,
         game.comments,
         game.thoughts,
+        game.time_factor,
     )

@@ -418,6 +418,10 @@ nodes = Table(
     Column("silence_ms", Integer, nullable=False, server_default=str(SILENCE_MS)),
     # When it started, or returned after it was considered dead.
     Column("joined_at", BigInteger, nullable=False, server_default="0"),
+    # The release of Noughts that it runs; empty in rows of nodes before 1.2.
+    Column("version", String(80), nullable=False, server_default=""),
+    # The speed of its machine, see `noughts_referee.machine_speed`; 0: unknown.
+    Column("speed", Float(53), nullable=False, server_default="0"),
 )
 
 CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
@@ -460,6 +464,8 @@ games = Table(
     Column("comments", LargeBinary),
     # What the bots' searches reported by ply, packed; NULL like comments.
     Column("thoughts", LargeBinary),
+    # The number by which the times of both sides were multiplied; NULL if the tournament does not scale times.
+    Column("time_factor", Float(53)),
     # Finds the few faults among very many games.
     Index(
         "ix_games_faults",
@@ -490,6 +496,7 @@ journal = Table(
     Column("scores", LargeBinary),
     Column("comments", LargeBinary),
     Column("thoughts", LargeBinary),
+    Column("time_factor", Float(53)),
     sqlite_with_rowid=False,
 )
 

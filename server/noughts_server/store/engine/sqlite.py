@@ -199,7 +199,7 @@ def now_ms(connection: Connection) -> int:
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
     """Store games. Raises IntegrityError if a slot already has a game."""
     for part in powers_of_two(games):
-        parameters: list[int | bytes | str | None] = [ended_at]
+        parameters: list[int | float | bytes | str | None] = [ended_at]
         for game in part:
             parameters += finished_row(game)
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))

@@ -51,6 +51,8 @@ class ExportedGame:
     first_time: str = ""
     """The time controls of the two sides as on the command line; empty if all bots have the same."""
     second_time: str = ""
+    time_factor: float | None = None
+    """As in `StoredGame`."""
     fault: str = ""
     """Why the loser lost, as in `StoredGame`; never empty if the loser lost by one of `FAULTS`."""
     adjudication: str = ""
@@ -104,7 +106,7 @@ def export(
     entry_rows = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
     labels: dict[int, str] = {row.number: row.label for row in entry_rows}
     times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
-    limits = {label: settings.time_of(label) for label in labels.values()}
+    time_of = {label: settings.time_of(label) for label in labels.values()}
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     agreement_of = agreements(connection, tournament)
@@ -123,6 +125,9 @@ def export(
             moves = unpack_moves(row.moves, variant.cells)
             times_us = unpack_times(row.times)
             allowances = unpack_allowances(row.allowances) if row.allowances else None
+            limits = first_limit, second_limit = time_of[first], time_of[second]
+            if row.time_factor is not None:
+                limits = first_limit.scaled(row.time_factor), second_limit.scaled(row.time_factor)
             yield ExportedGame(
                 variant=settings.variant,
                 first=first,
@@ -134,6 +139,7 @@ def export(
                 termination=terminations[row.termination],
                 first_time=times[first],
                 second_time=times[second],
+                time_factor=row.time_factor,
                 fault=row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
                 adjudication=adjudication_reason(adjudication, row, variant, first, second),
                 agreement=agreement_of(row, labels),
@@ -144,9 +150,7 @@ def export(
                 ordinal=row.ordinal,
                 margins_us=None if allowances is None else (allowances[0].margin_us, allowances[1].margin_us),
                 late_moves=(
-                    (0, 0)
-                    if allowances is None
-                    else late_moves((limits[first], limits[second]), times_us[: len(moves)], row.opening_plies)
+                    (0, 0) if allowances is None else late_moves(limits, times_us[: len(moves)], row.opening_plies)
                 ),
                 round=row.round,
                 ended_at=row.ended_at,

@@ -163,6 +163,8 @@ class StoredGame:
     """Why a rule of the tournament adjudicated the game: a clause; else empty."""
     rating_seq: int | None
     """The position in the order of rated games; None if the game is not rated, or not yet."""
+    time_factor: float | None = None
+    """The number by which both times were multiplied; None if the tournament does not scale times."""
     agreement: Agreement | None = None
     opening_plies: int = 0
     """The number of moves that belong to a given opening."""
@@ -360,6 +362,7 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
             opening_plies=row.opening_plies,
             allowances=row.allowances,
             scores=row.scores,
+            time_factor=row.time_factor,
         )
 
 
@@ -463,6 +466,7 @@ def _game(
         termination=Termination(row.termination),
         first_time=tournament.settings.time_of(first.label),
         second_time=tournament.settings.time_of(second.label),
+        time_factor=row.time_factor,
         ended_at=row.ended_at,
         fault=row.fault or "",
         adjudication=adjudication_reason(adjudication, row, variant, first.label, second.label),

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from noughts_referee.machine_speed import LEAST_FACTOR, MOST_FACTOR
 from noughts_server.cli.local_games.playing import exit_if_ended_early
 from noughts_server.local.plan import LocalOutcome
 from tests.server.cli.conftest import Refusal, Transcript, total_score
@@ -151,6 +152,14 @@ def test_base_time_and_limit_per_move_both_reach_the_bots(noughts: Any, tmp_path
     assert document["terminations"] == {"line": 2}
 
 
+def test_scaled_times_have_the_factor_of_this_machine(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    document = json.loads(noughts(f"match random first-free --time 5/move --scale-time --format json -o {file}").stdout)
+    factors = [json.loads(line)["time_factor"] for line in file.read_text().splitlines()]
+    assert factors == [document["time_factor"]] * 2
+    assert LEAST_FACTOR <= factors[0] <= MOST_FACTOR
+
+
 def test_random_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
     first = json.loads(noughts("match random random --games 10 --format json").stdout)
     again = json.loads(noughts(f"match random random --games 10 --format json --seed {first['seed']}").stdout)
@@ -165,6 +174,7 @@ def test_random_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
         "match random random --variant chess",
         "match random random --time soon",
         "match random random --margin soon",
+        "match random random --scale-time",
         "match random random --seed -1",
         "match random random --times",
         "match random random --db nonsense://",

@@ -112,6 +112,7 @@ def _thought_line(game: pb.Game, ply: int, thought: Thought | None) -> str:
 
 
 def _times(game: pb.Game) -> str:
-    """Return `time 1/move`; `time 1/move (X) and 5/move (O)` if the sides differ."""
+    """Return `time 1/move`; `time 1/move (X) and 5/move (O)` if the sides differ; with the factor of scaled times."""
     first, second = str(time_control(game.first_time)), str(time_control(game.second_time))
-    return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
+    times = f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
+    return f"{times}, multiplied by {game.time_factor:g}" if game.HasField("time_factor") else times

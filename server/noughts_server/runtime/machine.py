@@ -1,0 +1,21 @@
+"""The speed of the machine that plays, for games whose times are scaled."""
+
+import asyncio
+
+import structlog
+
+from noughts_referee.machine_speed import is_out_of_range, machine_speed, time_factor
+
+logger = structlog.get_logger("noughts.referee")
+
+
+async def known_speed(speed: float | None) -> float:
+    """Return `speed`, or the measured speed of this machine if it is None.
+
+    The measurement uses a thread, and therefore does not stop the event loop.
+    """
+    if speed is None:
+        speed = await asyncio.to_thread(machine_speed)
+    if is_out_of_range(speed):
+        logger.warning("speed_out_of_range", speed=round(speed, 3), time_factor=time_factor(speed))
+    return speed
