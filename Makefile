@@ -104,8 +104,8 @@ bench: $(STAMP) ## measure throughput
 
 soak: $(STAMP) browser ## load, kills, rubbish and attacks for a long time: hours
 	$(BIN)/python benchmarks/soak.py
-	$(BIN)/python -m tests.chaos troubles --count 1000 --minutes 300 --only "kill server" "kill bot" "kill both" "kill child" "kill web"
-	$(BIN)/python -m tests.chaos troubles --count 1000
+	$(BIN)/python -m tests.chaos disruptions --count 1000 --minutes 300 --only "kill server" "kill bot" "kill both" "kill child" "kill web"
+	$(BIN)/python -m tests.chaos disruptions --count 1000
 	$(BIN)/python -m tests.chaos fuzz --frames 1000000 --connections 10000
 	$(BIN)/python -m tests.chaos attacks
 	NOUGHTS_EXAMPLES=10000 $(BIN)/pytest -q tests/chaos/test_bad_input.py --timeout 0

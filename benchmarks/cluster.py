@@ -29,8 +29,8 @@ from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from tests.chaos.child_processes import ForkedProcess
 from tests.cluster.cluster import Cluster, running_cluster
+from tests.cluster.disruptions import watch_tournament
 from tests.cluster.run import bot_file
-from tests.cluster.troubles import watch_tournament
 from tests.cluster.watching import Observer
 
 _BOTS = [f"bot{number}" for number in range(10)]

@@ -65,7 +65,7 @@ _TIME = {"move_us": 60_000_000}
 """A limit that journals the games and that no bot exceeds on a slow machine."""
 _POSTGRESQL = ("fsync=on", "full_page_writes=on", "max_connections=2000")
 _START_SECONDS = 600.0
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _CONSOLE = Console(width=120)
 
 
@@ -255,7 +255,7 @@ async def _wait_for_nodes(cluster: Cluster, number: int, processes: Sequence[For
     while rows_of(cluster.database, "SELECT count(*) FROM nodes")[0][0] < number:
         assert all(process.alive for process in processes), [process.last_line() for process in processes]
         assert time.monotonic() < deadline
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _quantile(rows: Sequence[tuple[float, float]], part: float) -> float:

@@ -43,7 +43,7 @@ from noughts_referee.frame_connection import FrameConnection, WireCounts
 from noughts_referee.referee import Referee
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import GameConditions, Slot, Unit
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
 _TIMES = ChildSettings()
@@ -121,9 +121,9 @@ play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 class _Pair:
     """Two players of one kind in a referee without a server."""
 
-    def __init__(self, command: ChildCommand, variant: str, flight: int, locking: Locking) -> None:
+    def __init__(self, command: ChildCommand, variant: str, flight: int, sandbox_mode: SandboxMode) -> None:
         self._command = command
-        self._locking = locking
+        self._locking = sandbox_mode
         self.referee = Referee(lambda games: None)
         self.referee.on_progress = self._add_games
         self._conditions = GameConditions(
@@ -137,7 +137,7 @@ class _Pair:
         if self.referee.plies:
             self._playing.set()
         flight = self._conditions.concurrency
-        if self.referee.queued(1) < flight:
+        if self.referee.count_queued(1) < flight:
             first, self._slots = self._slots + 1, self._slots + 2 * flight
             slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(first, self._slots + 1)]
             self.referee.add(Unit(self._conditions, 1, slots))
@@ -192,10 +192,10 @@ def _print_note(note: str) -> None:
     print(note, file=sys.stderr)
 
 
-async def _start_ms(command: ChildCommand, locking: Locking) -> float:
+async def _start_ms(command: ChildCommand, sandbox_mode: SandboxMode) -> float:
     """Return the median milliseconds from the request to the launcher to the first answer."""
     took = []
-    async with launching(locking, _print_note) as launcher:
+    async with launching(sandbox_mode, _print_note) as launcher:
         for _ in range(_STARTS):
             began = time.perf_counter()
             child = await start_child(launcher, command, _TIMES)
@@ -297,7 +297,7 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
     return commands
 
 
-def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) -> None:
+def _compare_arrays(rounds: int, seconds: float, flight: int, sandbox_mode: SandboxMode) -> None:
     print("us of processor time per ply: both players + referee")
     print(f"{'board':<10} {'bot':<34} {'plies/s':>10} {'us a ply':>14} {'plies/s of arrays to it':>24}")
     with tempfile.TemporaryDirectory() as folder:
@@ -312,7 +312,7 @@ def _compare_arrays(rounds: int, seconds: float, flight: int, locking: Locking) 
             found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
             for _ in range(rounds):
                 for name, speeds in found.items():
-                    pair = _Pair(ChildCommand("py", f"{file}:{name}"), variant, flight, locking)
+                    pair = _Pair(ChildCommand("py", f"{file}:{name}"), variant, flight, sandbox_mode)
                     speeds.append(run_loop(pair.speed(seconds)))
             for name, speeds in found.items():
                 rate, players, referee = (statistics.median(column) for column in zip(*speeds, strict=True))
@@ -330,10 +330,10 @@ def main() -> None:
     parser.add_argument("--no-lock", action="store_true")
     parser.add_argument("--arrays", action="store_true", help="compare array bots with bots that get positions")
     options = parser.parse_args()
-    locking = Locking.OFF if options.no_lock else Locking.USUAL
+    sandbox_mode = SandboxMode.OFF if options.no_lock else SandboxMode.USUAL
     tune_collector()  # as a server does
     if options.arrays:
-        return _compare_arrays(options.rounds, options.seconds, options.flight, locking)
+        return _compare_arrays(options.rounds, options.seconds, options.flight, sandbox_mode)
     bare: list[tuple[float, float, float]] = []
     found: dict[str, list[tuple[float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -341,9 +341,11 @@ def main() -> None:
         for _ in range(options.rounds):
             bare.append((_bare_us(options.seconds), run_loop(_asyncio_us(options.seconds)), _ping_pongs()))
             for name, command in commands.items():
-                alone = run_loop(_Pair(command, "gomoku", 1, locking).plies_per_second(options.seconds))
-                many = run_loop(_Pair(command, "gomoku", options.flight, locking).plies_per_second(options.seconds))
-                found.setdefault(name, []).append((1e6 / alone, run_loop(_start_ms(command, locking)), many))
+                alone = run_loop(_Pair(command, "gomoku", 1, sandbox_mode).plies_per_second(options.seconds))
+                many = run_loop(
+                    _Pair(command, "gomoku", options.flight, sandbox_mode).plies_per_second(options.seconds)
+                )
+                found.setdefault(name, []).append((1e6 / alone, run_loop(_start_ms(command, sandbox_mode)), many))
     pipe, streams, pings = (statistics.median(column) for column in zip(*bare, strict=True))
     print(
         f"bare pipe {pipe:.1f} us, bare asyncio pipe {streams:.1f} us, there and back; {pings:,.0f} gRPC ping-pongs/s"

@@ -17,7 +17,7 @@
 #define ADD(set, bit) ((set)[(bit) / 64] |= 1ull << ((bit) % 64))
 #define POPCOUNT __builtin_popcountll
 
-enum { ONLY_HOPE = 1000, NEARNESS = 3000, MOST_STATIC = 900, MOST_COUNTS = 4 };
+enum { WIN = 1000, NEARNESS = 3000, MOST_STATIC = 900, MOST_COUNTS = 4 };
 static const int64_t INFINITE = 1ll << 40;
 
 typedef struct {
@@ -121,9 +121,9 @@ static int64_t value(
     uint64_t occupied[CELL_WORDS], danger[CELL_WORDS], beside[CELL_WORDS] = {0};
     Terms terms;
     for (int word = 0; word < CELL_WORDS; word++) occupied[word] = own->cells[word] | other->cells[word];
-    if (completing(own, other, occupied, danger)) return ONLY_HOPE + NEARNESS / (ply + 1);
+    if (completing(own, other, occupied, danger)) return WIN + NEARNESS / (ply + 1);
     int dangers = completing(other, own, occupied, danger);
-    if (dangers > 1) return -ONLY_HOPE - NEARNESS / (ply + 2);
+    if (dangers > 1) return -WIN - NEARNESS / (ply + 2);
     set_terms(&terms, own, other);
     if (dangers) {
         int cell = 0;
@@ -195,8 +195,8 @@ static int choose(const Stones *own, const Stones *other, int ply, uint64_t seed
     for (int cell = 0; cell < CELLS; cell++)
         if (is_playable(occupied, cell)) {
             int rating = rating_of(&terms, cell), score, is_known = 1;
-            if (HAS(wins, cell)) score = ONLY_HOPE + NEARNESS;
-            else if (dangers > (int)HAS(danger, cell)) score = -ONLY_HOPE - NEARNESS / 2;
+            if (HAS(wins, cell)) score = WIN + NEARNESS;
+            else if (dangers > (int)HAS(danger, cell)) score = -WIN - NEARNESS / 2;
             else {
                 score = limited(stat + rating);
                 is_known = depth == 1;

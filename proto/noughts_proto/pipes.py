@@ -7,9 +7,9 @@ PlayResponse messages, the `Welcome` first. Each message follows its length in f
 from typing import BinaryIO
 
 LENGTH_BYTES = 4
-LARGEST_DOWN = 8 * 1024 * 1024
+LARGEST_TO_BOT = 8 * 1024 * 1024
 """Bytes of a message to a player."""
-LARGEST_UP = 2 * 1024 * 1024
+LARGEST_FROM_BOT = 2 * 1024 * 1024
 """Bytes of a message from a player."""
 
 

@@ -13,7 +13,7 @@ ENGINE_MARGIN_US = 1_000_000
 """Default time margin of engines, which get their limits and keep their own clock."""
 NETWORK_CAP_US = 100_000
 """Default cap on the network time of a move that is not charged."""
-GRACE_SECONDS = 30.0
+RECONNECT_TIMEOUT_SECONDS = 30.0
 """Default reconnect timeout: a bot that is disconnected for longer loses."""
 HEARTBEAT_SECONDS = 5.0
 """Default interval between the heartbeats that a quiet remote bot must echo."""

@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
-from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS
+from noughts_referee.clock import HEARTBEAT_SECONDS, RECONNECT_TIMEOUT_SECONDS
 from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
@@ -84,14 +84,15 @@ class Frames(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WireSettings:
-    """Times of the connection, in seconds."""
+    """Times of a connection, in seconds unless the name says otherwise, and its clock."""
 
     heartbeat: float = HEARTBEAT_SECONDS
-    grace: float = GRACE_SECONDS
-    """The reconnect timeout."""
+    """The period of heartbeats."""
+    reconnect_timeout: float = RECONNECT_TIMEOUT_SECONDS
+    """The time in which a disconnected bot can return before it loses its games."""
     now: Now = microseconds
     prepare: float = 10.0
-    """Seconds that the first clock waits for a bot that prepares for its games."""
+    """The longest time that the first clock waits for a bot that prepares for its games."""
     network_cap_us: int = 0
     """The largest network time of a move that is not charged, in microseconds. 0: all network time is charged."""
 
@@ -100,9 +101,9 @@ class WireSettings:
 class WireCounts:
     """Totals of all connections since the start."""
 
-    frames_down: int = 0
+    frames_sent: int = 0
     """Frames sent to players."""
-    frames_up: int = 0
+    frames_received: int = 0
     """Frames received from players."""
     complaints: int = 0
     """Complaints about answers."""
@@ -294,7 +295,9 @@ class FrameConnection:
             self._lingering = None
         if not self._shut:
             self._questions.hold()
-            self._reconnect_timer = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+            self._reconnect_timer = asyncio.get_running_loop().call_later(
+                self._settings.reconnect_timeout, self.dismiss
+            )
         self.on_presence()
 
     def _stop_reconnect_timer(self) -> None:
@@ -313,7 +316,7 @@ class FrameConnection:
                 raise stream.closed
             now = self._now()
             stream.last_read = now / 1e6
-            self._counts.frames_up += 1
+            self._counts.frames_received += 1
             if stream.round_trips.awaits_echo and request.heartbeat.id == stream.heartbeat:
                 stream.round_trips.record_echo(now, busy=self._owes_answers())
                 self.player.network_us = stream.round_trips.credit_us
@@ -392,7 +395,7 @@ class FrameConnection:
                 return
             frame = self._compose(stream)
             if frame is not None:
-                self._counts.frames_down += 1
+                self._counts.frames_sent += 1
                 await stream.frames.write(frame)
 
     def _compose(self, stream: _Stream) -> pb.PlayResponse | None:

@@ -131,13 +131,13 @@ class Referee:
             heapify(self._queue)
         self._settle()
 
-    def queued(self, tournament: int | None = None) -> int:
+    def count_queued(self, tournament: int | None = None) -> int:
         """Return the number of slots that wait to start, of one tournament or all."""
         if tournament is None:
             return sum(self._queued.values())
         return self._queued.get(tournament, 0)
 
-    def queued_for_absent(self, tournament: int) -> int:
+    def count_queued_for_offline(self, tournament: int) -> int:
         """Return the number of the tournament's slots that wait for a player that is offline."""
         pool = self._tournaments.get(tournament)
         if pool is None:
@@ -154,7 +154,7 @@ class Referee:
         """Answers that came too late, since the start."""
         return self.arbiter.late_answers
 
-    def in_flight(self, tournament: int | None = None) -> int:
+    def count_running(self, tournament: int | None = None) -> int:
         """Return the number of running games, of one tournament or all."""
         if tournament is None:
             return sum(pool.taken for pool in self._tournaments.values())
@@ -239,7 +239,7 @@ class Referee:
 
     def evict(self, tournament: int) -> None:
         """Forget a tournament, unless it has waiting slots or running games."""
-        if not self.queued(tournament) and not self.in_flight(tournament):
+        if not self.count_queued(tournament) and not self.count_running(tournament):
             self._tournaments.pop(tournament, None)
             self._queued.pop(tournament, None)
 

@@ -60,8 +60,8 @@ class RefereeCounts(Protocol):
     def late_answers(self) -> int:
         """Answers that came too late, since the start."""
 
-    def in_flight(self, tournament: int | None = None) -> int:
+    def count_running(self, tournament: int | None = None) -> int:
         """Return the number of running games, of one tournament or all."""
 
-    def queued(self) -> int:
+    def count_queued(self) -> int:
         """Return the number of slots that wait to start, of all tournaments."""

@@ -11,7 +11,7 @@ import structlog
 from noughts_bots.connection.process import allow_many_files, tune_collector
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
-from noughts_referee.clock import GRACE_SECONDS, MARGIN_US
+from noughts_referee.clock import MARGIN_US, RECONNECT_TIMEOUT_SECONDS
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.machine_speed import time_factor
 from noughts_referee.referee import Referee
@@ -23,18 +23,18 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
-from noughts_server.core.limits import ABSENCE_SECONDS, Limits
+from noughts_server.core.limits import INACTIVITY_TIMEOUT_SECONDS, Limits
 from noughts_server.core.version import software_version
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
-from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.inactivity import InactivityCheck
 from noughts_server.runtime.machine import known_speed
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
@@ -102,13 +102,13 @@ class RefereeSettings:
     """The kinds of submitted bots that the referee runs; None: it runs none."""
     limits: Limits = field(default_factory=Limits)
     """The limits of submitted bots."""
-    locking: Locking = Locking.USUAL
+    sandbox_mode: SandboxMode = SandboxMode.USUAL
     speed: float | None = None
     """The speed of this machine, for games whose times are scaled (`machine_speed`); None: measure it at the start."""
     margin_us: int = MARGIN_US
-    grace: float = GRACE_SECONDS
+    reconnect_timeout: float = RECONNECT_TIMEOUT_SECONDS
     """Reconnect timeout of a bot whose server has left."""
-    absence: float = ABSENCE_SECONDS
+    inactivity_timeout: float = INACTIVITY_TIMEOUT_SECONDS
     """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None: off."""
@@ -167,7 +167,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             recorder.interval_seconds = commit_interval(len(membership.referees))
 
         membership.on_change.append(adjust_commits)
-        bots = RemoteBots(referee, bus, membership, settings.grace)
+        bots = RemoteBots(referee, bus, membership, settings.reconnect_timeout)
         play = SharedPlay(store=store, referee=referee, recorder=recorder, bus=bus, membership=membership, bots=bots)
         director = Director(store, play.local)
         referee.on_displaced = guest_displacer(director, play.local)
@@ -175,12 +175,12 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         subscriptions = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
         refused: dict[int, str] = {}
-        absences = Absences(
+        inactivity_check = InactivityCheck(
             store=store,
             referee=referee,
             director=director,
             playing=play.local.playing,
-            seconds=settings.absence,
+            seconds=settings.inactivity_timeout,
             refused=refused,
         )
         guard = StoreGuard(store, referee)
@@ -190,7 +190,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         installed: set[int] = set()
         play.installed = installed
         if registered:
-            launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
+            launcher = await stack.enter_async_context(launching(settings.sandbox_mode, logger.warning))
             offers = Offers(
                 forfeiting_players=ForfeitingPlayers(referee),
                 sessions=sessions,
@@ -220,7 +220,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 bots.run(),
                 subscriptions.run(),
                 guard.run(),
-                absences.run(),
+                inactivity_check.run(),
                 OpenFiles().watch(),
                 Proofs(referee).run(),
             )
@@ -278,11 +278,11 @@ async def _report_presence(name: str, bus: NatsBus, referee: Referee, play: Shar
 
 
 def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:
-    message = pb.RefereePresence(referee=name, plies=referee.plies, games_in_flight=referee.in_flight())
-    message.slots_queued = referee.queued()
+    message = pb.RefereePresence(referee=name, plies=referee.plies, games_in_flight=referee.count_running())
+    message.slots_queued = referee.count_queued()
     for conditions in playing:
         key = conditions.tournament
         running = islice(referee.running(key), _MOST_REPORTED)
         ordinals = [game.slot.ordinal for game in running]
-        message.tournaments.add(tournament=key, games_in_flight=referee.in_flight(key), ordinals=ordinals)
+        message.tournaments.add(tournament=key, games_in_flight=referee.count_running(key), ordinals=ordinals)
     return message

@@ -30,7 +30,6 @@ from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
-from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.analyses import Analyses
 from noughts_server.runtime.bus import Bus, MemoryBus, listening
 from noughts_server.runtime.challenge_expiry import expiring_challenges
@@ -38,6 +37,7 @@ from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
+from noughts_server.runtime.inactivity import InactivityCheck
 from noughts_server.runtime.ladders import pairing_online_bots
 from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.machine import known_speed
@@ -158,7 +158,7 @@ async def running_server(
             )
         bus: Bus = MemoryBus() if control is None else control.bus
         recorder = await stack.enter_async_context(recording(store, bus, settings.store_wait_seconds))
-        wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
+        wires = WireSettings(settings.heartbeat, settings.reconnect_timeout, network_cap_us=settings.network_cap_us)
         referee: Referee | RemoteReferee
         local_referee: Referee | None = None
         play: LocalPlay[AllUnits] | None = None
@@ -213,7 +213,7 @@ async def running_server(
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
         open_files = OpenFiles()
-        connections = Connections(settings.limits, admission.busy, open_files.are_lacking, settings.proxies)
+        connections = Connections(settings.limits, admission.busy, open_files.are_exhausted, settings.proxies)
         delivery = Delivery(settings.limits, connections.reset, settings.answer_seconds, counters.refused)
         interceptor = CallInterceptor(admission, delivery, counters.errors, counters.refused)
         authorities = settings.client_authorities
@@ -222,7 +222,7 @@ async def running_server(
         )
         analyses: Analyses | None = None
         if settings.analysis:
-            analyses = Analyses(store, bus, games_in_flight=referee.in_flight, leads=leads, limits=settings.limits)
+            analyses = Analyses(store, bus, count_running=referee.count_running, leads=leads, limits=settings.limits)
         server = Server(
             address=address,
             metrics_address=metrics_address,
@@ -256,23 +256,27 @@ async def running_server(
         work = (tokens, challenges, ladders, guard.run(), webhooks, open_files.watch(), deleting_leftovers(store))
         await stack.enter_async_context(running(*work))
         if settings.explorer:
-            await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
+            await stack.enter_async_context(running(exploring(store, referee.count_running, leads)))
         if settings.puzzle_search:
-            await stack.enter_async_context(running(finding_puzzles(store, referee.in_flight, leads)))
+            await stack.enter_async_context(running(finding_puzzles(store, referee.count_running, leads)))
         if analyses is not None:
             await stack.enter_async_context(running(analyses.run()))
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local_referee is not None and play is not None:
             await stack.enter_async_context(running(Proofs(local_referee).run()))
-            absences = Absences(
-                store=store, referee=local_referee, director=director, playing=play.playing, seconds=settings.absence
+            inactivity_check = InactivityCheck(
+                store=store,
+                referee=local_referee,
+                director=director,
+                playing=play.playing,
+                seconds=settings.inactivity_timeout,
             )
-            await stack.enter_async_context(running(absences.run()))
+            await stack.enter_async_context(running(inactivity_check.run()))
             await stack.enter_async_context(play.supplying(resumes_play=settings.resumes_play))
         await stack.enter_async_context(director.directing(resumes_play=settings.resumes_play))
         await stack.enter_async_context(running(seeks.run()))
-        await _set_health(health_servicer, serves=store.trouble is None)
+        await _set_health(health_servicer, serves=store.outage is None)
         if store.closed_to_others:
             logger.warning("database_made_private")
         if store.created:
@@ -298,7 +302,7 @@ def _add_services(
         director=director,
         limiter=limiter,
         rate_own_games=settings.rate_own_games,
-        absence=settings.absence,
+        inactivity_timeout=settings.inactivity_timeout,
         problems=problems,
     )
     leaderboards = LeaderboardServicer(store, sessions, limiter, explorer=settings.explorer)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from noughts_proto.security import Identity
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US
+from noughts_referee.clock import HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US, RECONNECT_TIMEOUT_SECONDS
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.core.limits import Limits
 from noughts_server.core.registration import Registration
@@ -28,7 +28,7 @@ class ServerSettings:
     """Microseconds by which a move can exceed its limit, to allow for transport."""
     network_cap_us: int = NETWORK_CAP_US
     """Microseconds of network time of a move that a remote bot is not charged for."""
-    grace: float = GRACE_SECONDS
+    reconnect_timeout: float = RECONNECT_TIMEOUT_SECONDS
     """Reconnect timeout: a bot loses its games after this time without a connection."""
     heartbeat: float = HEARTBEAT_SECONDS
     store_wait_seconds: float = STORE_SECONDS
@@ -43,7 +43,7 @@ class ServerSettings:
     """HOST:PORT for Prometheus; None: off."""
     resumes_play: bool = True
     """Whether the server resumes tournaments that are running in the database, and starts scheduled ones."""
-    absence: float = 0.0
+    inactivity_timeout: float = 0.0
     """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
     rate_own_games: bool = True
     """Whether games between bots of one owner are rated. With them, an owner can reach any rating."""

@@ -151,7 +151,7 @@ def _points(game: ExportedGame, bot: str) -> float | None:
 
 @contextmanager
 def serving(
-    *, margin: float = 0.05, grace: float = 5.0, heartbeat: float = HEARTBEAT_SECONDS
+    *, margin: float = 0.05, reconnect_timeout: float = 5.0, heartbeat: float = HEARTBEAT_SECONDS
 ) -> Iterator[ServerUnderTest]:
     """Run a server on a free port with a new database inside the block. Times in seconds."""
     with tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True) as folder:
@@ -159,7 +159,7 @@ def serving(
             listen="127.0.0.1:0",
             database=url_of(Path(folder) / "noughts.sqlite"),
             margin_us=round(margin * 1e6),
-            grace=grace,
+            reconnect_timeout=reconnect_timeout,
             heartbeat=heartbeat,
         )
         with (

@@ -13,7 +13,7 @@ from noughts_bots.connection.pipe_session import play_on_pipes
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.random_ import Random
 from noughts_bots.sdk.bot import method_of
-from noughts_proto.pipes import LARGEST_UP, packed, read_message
+from noughts_proto.pipes import LARGEST_FROM_BOT, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant
 from tests.support.forbidding import centre_later
@@ -160,10 +160,10 @@ def test_a_batch_bot_on_pipes_sends_all_answers_together() -> None:
     up = BytesIO()
     play_on_pipes(bot, down, up)
     up.seek(0)
-    hello, reply = (pb.PlayRequest.FromString(read_message(up, LARGEST_UP) or b"") for _ in range(2))
+    hello, reply = (pb.PlayRequest.FromString(read_message(up, LARGEST_FROM_BOT) or b"") for _ in range(2))
     assert hello.HasField("hello")
     assert (reply.done_through, len(reply.moves.game), len(bot.questions)) == (1, 180, 1)
-    assert read_message(up, LARGEST_UP) is None
+    assert read_message(up, LARGEST_FROM_BOT) is None
 
 
 @pytest.mark.parametrize("bot", [Random(), FirstFree()])

@@ -1,4 +1,4 @@
-"""Long tests of a server under troubles, attacks and wrong input: `python -m tests.chaos troubles --minutes 60`.
+"""Long tests of a server under disruptions, attacks and wrong input: `python -m tests.chaos disruptions --minutes 60`.
 
 The exit code is 1 if a game is missing, stored twice or different, if ratings differ from a rebuild, if processes,
 tasks or files remain, if an honest bot lost on time, or if the server used too much memory.
@@ -20,17 +20,17 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.chaos.attacks import ATTACKS, COSTLY_ATTACKS
+from tests.chaos.disruptions import DISRUPTIONS
 from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import WORLDS, AttackResult, HonestWorld, ProxiedWorld, honest_matches, measure_attack
 from tests.chaos.run import run_chaos
-from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import Tally
 from tests.support.mounts import small_disk
 from tests.support.root import ROOT
 from tests.support.tools import run
 
-_TROUBLES_PER_LINE = 20
-"""A line of progress is printed after this number of troubles."""
+_DISRUPTIONS_PER_LINE = 20
+"""A line of progress is printed after this number of disruptions."""
 _DISK_MIB = 96
 _MOST_MIB = 500
 """The largest size of a server."""
@@ -49,10 +49,12 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     parts = parser.add_subparsers(dest="part", required=True)
-    troubles = parts.add_parser("troubles", help="kills, stops, broken connections, a full disk, a clock that jumps")
-    troubles.add_argument("--count", type=int, default=1_000)
-    troubles.add_argument("--minutes", type=float, default=60.0)
-    troubles.add_argument("--only", nargs="+", choices=TROUBLES, default=list(TROUBLES), metavar="TROUBLE")
+    disruptions = parts.add_parser(
+        "disruptions", help="kills, stops, broken connections, a full disk, a clock that jumps"
+    )
+    disruptions.add_argument("--count", type=int, default=1_000)
+    disruptions.add_argument("--minutes", type=float, default=60.0)
+    disruptions.add_argument("--only", nargs="+", choices=DISRUPTIONS, default=list(DISRUPTIONS), metavar="DISRUPTION")
     attacks = parts.add_parser("attacks", help="an honest match with clocks under each attack")
     attacks.add_argument("--seconds", type=float, default=30.0)
     attacks.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="ATTACK")
@@ -62,14 +64,14 @@ def main() -> int:
     random_input.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noughts-chaos-") as folder:
-        if options.part == "troubles":
-            return _troubles(Path(folder), options)
+        if options.part == "disruptions":
+            return _disruptions(Path(folder), options)
         if options.part == "fuzz":
             return asyncio.run(_fuzz(Path(folder), options))
         return asyncio.run(_attacks(Path(folder), options))
 
 
-def _troubles(folder: Path, options: argparse.Namespace) -> int:
+def _disruptions(folder: Path, options: argparse.Namespace) -> int:
     disk_mib = _DISK_MIB
     try:
         with small_disk(folder / "probe", "size=1m"):
@@ -79,30 +81,32 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
         options.only, disk_mib = [name for name in options.only if name != "fill disk"], 0
     rng = random.Random(options.seed)
 
-    def random_troubles() -> Iterator[str]:
+    def random_disruptions() -> Iterator[str]:
         for _ in range(options.count):
             yield rng.choice(options.only)
 
     began = time.monotonic()
 
     def print_progress(tally: Tally) -> None:
-        if tally.troubles.total() % _TROUBLES_PER_LINE == 0:
-            progress = f"{time.monotonic() - began:6.0f} s {tally.troubles.total():6,} troubles {tally.rounds:4} rounds"
+        if tally.disruptions.total() % _DISRUPTIONS_PER_LINE == 0:
+            progress = (
+                f"{time.monotonic() - began:6.0f} s {tally.disruptions.total():6,} disruptions {tally.rounds:4} rounds"
+            )
             _CONSOLE.print(f"{progress} {tally.server_mib:.0f} MiB")
 
     work = run_chaos(
         folder,
-        random_troubles(),
+        random_disruptions(),
         seconds=options.minutes * 60,
         seed=options.seed,
         disk_mib=disk_mib,
-        on_trouble=print_progress,
+        on_disruption=print_progress,
     )
     tally = asyncio.run(work)
     table = Table("", "", show_header=False)
     rows = {
-        **dict(sorted(tally.troubles.items())),
-        "troubles": tally.troubles.total(),
+        **dict(sorted(tally.disruptions.items())),
+        "disruptions": tally.disruptions.total(),
         "rounds of every format": tally.rounds,
         "games": tally.games,
         "units played again": tally.replayed,
@@ -116,7 +120,7 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
         "processes that died": "\n".join(tally.died) or 0,
         "left behind": ", ".join(tally.left) or 0,
         "largest server, MiB": f"{tally.server_mib:.0f}",
-        "seconds for each trouble": f"{(time.monotonic() - began) / max(1, tally.troubles.total()):.1f}",
+        "seconds for each disruption": f"{(time.monotonic() - began) / max(1, tally.disruptions.total()):.1f}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "commit": run("git", "rev-parse", "--short", "HEAD", cwd=ROOT).strip(),
     }

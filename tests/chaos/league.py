@@ -223,6 +223,6 @@ class League(World):
         acknowledged = {(version.split("/")[1], digest) for version, digest in self.uploaded.items()}
         self.tally.lost += len(acknowledged - stored.keys())
         self.tally.doubled += stored.total() - len(stored)
-        if len(self.refusals) > self.tally.troubles["kill child"]:
+        if len(self.refusals) > self.tally.disruptions["kill child"]:
             self.tally.left += [f"refusal: {text}" for text in self.refusals]
         self.tally.uploads = len(self.uploaded)

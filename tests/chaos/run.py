@@ -1,4 +1,4 @@
-"""Tournaments of every format, round after round, under one trouble after the other."""
+"""Tournaments of every format, round after round, under one disruption after the other."""
 
 import asyncio
 import time
@@ -9,27 +9,27 @@ from pathlib import Path
 
 import psutil
 
+from tests.chaos.disruptions import DISRUPTIONS
 from tests.chaos.league import UPLOADS, League
-from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, check_ladder, compare, running_world
 from tests.support.mounts import small_disk
 
 _LONGEST_PAUSE = 0.3
-"""Limit of the random pause between two troubles, in seconds."""
+"""Limit of the random pause between two disruptions, in seconds."""
 _LOOK = 0.02
 """Seconds between two looks at the league."""
 
 
 async def run_chaos(
     folder: Path,
-    troubles: Iterable[str],
+    disruptions: Iterable[str],
     *,
     seconds: float = float("inf"),
     seed: int = 1,
     disk_mib: int = 0,
-    on_trouble: Callable[[Tally], None] = lambda tally: None,
+    on_disruption: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """Cause one trouble after the other, for at most `seconds`. Return differences from undisturbed results.
+    """Cause one disruption after the other, for at most `seconds`. Return differences from undisturbed results.
 
     The database has a disk of its own of `disk_mib`; 0: it is in `folder`.
     """
@@ -45,11 +45,11 @@ async def run_chaos(
             async with world.visited_by_others(), asyncio.TaskGroup() as tasks:
                 rounds = tasks.create_task(_play_rounds(world, last_round))
                 deadline = time.monotonic() + seconds
-                for name in troubles:
+                for name in disruptions:
                     if time.monotonic() > deadline:
                         break
                     await _cause(world, name, rounds)
-                    on_trouble(world.tally)
+                    on_disruption(world.tally)
                 last_round.set()
                 while not rounds.done():
                     world.restart_dead_processes()
@@ -70,7 +70,7 @@ async def _play_rounds(world: League, last_round: asyncio.Event) -> None:
 
 
 async def _cause(world: League, name: str, rounds: "asyncio.Task[None]") -> None:
-    """Cause a trouble in the middle of play: after the current process of the server has stored some games."""
+    """Cause a disruption in the middle of play: after the current process of the server has stored some games."""
     games, deadline = world.stored_games(), time.monotonic() + PATIENCE
     while world.stored_games() == games and not rounds.done():
         assert time.monotonic() < deadline, f"no game is stored any more\n{world.log()[-4000:]}"
@@ -80,5 +80,5 @@ async def _cause(world: League, name: str, rounds: "asyncio.Task[None]") -> None
     if world.server.alive:
         size_mib = psutil.Process(world.server.pid).memory_info().rss / 2**20
         world.tally.server_mib = max(world.tally.server_mib, size_mib)
-    world.tally.troubles[name] += 1
-    await TROUBLES[name](world)
+    world.tally.disruptions[name] += 1
+    await DISRUPTIONS[name](world)

@@ -19,7 +19,7 @@ from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.reference.specs import parse_spec
 from noughts_bots.sdk.errors import BotError
-from noughts_referee.children.framing import Framing, JsonLines, LengthPrefixed, NoFrame
+from noughts_referee.children.framing import Framing, InvalidFrame, JsonLines, LengthPrefixed
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
 from tests.support.command_line import invoke
@@ -89,7 +89,7 @@ _edge_values = st.sampled_from(
 @given(damaged(_FRAMES), st.integers(1, 40))
 def test_output_of_children_is_frames_or_a_fault(framing: Framing, data: bytes, piece: int) -> None:
     buffer = bytearray()
-    with suppress(NoFrame):
+    with suppress(InvalidFrame):
         for begin in range(0, len(data), piece):
             buffer += data[begin : begin + piece]
             framing.has_message(buffer)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from noughts_server.competition.formats import FORMATS as ALL_FORMATS
+from tests.chaos.disruptions import DISRUPTIONS, FILL_DISK, FREEZES, KILLS
 from tests.chaos.honest import honest_matches
 from tests.chaos.run import run_chaos
-from tests.chaos.troubles import FILL_DISK, FREEZES, KILLS, TROUBLES
 from tests.chaos.world import FORMATS
 
 pytestmark = pytest.mark.at_length
@@ -29,14 +29,14 @@ def test_chaos_plays_every_format() -> None:
 
 @pytest.mark.timeout(600)
 async def test_kills_change_no_result_of_any_format(tmp_path: Path) -> None:
-    other_troubles = TROUBLES.keys() - KILLS.keys() - FREEZES.keys() - {FILL_DISK}
-    troubles = [*islice(cycle(KILLS), _KILLS), *sorted(other_troubles)]
-    random.Random(3).shuffle(troubles)
-    tally = await run_chaos(tmp_path, troubles)
+    other_disruptions = DISRUPTIONS.keys() - KILLS.keys() - FREEZES.keys() - {FILL_DISK}
+    disruptions = [*islice(cycle(KILLS), _KILLS), *sorted(other_disruptions)]
+    random.Random(3).shuffle(disruptions)
+    tally = await run_chaos(tmp_path, disruptions)
     assert not tally.traceback, tally.traceback
     assert tally.is_clean, (tally.lost, tally.doubled, tally.differing)
     assert not tally.died, tally
-    assert tally.troubles.total() == len(troubles)
+    assert tally.disruptions.total() == len(disruptions)
     assert tally.replayed, "no unit was claimed again: no kill came while games were running"
 
 

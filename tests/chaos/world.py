@@ -83,7 +83,7 @@ _RECORDS = (
 class Tally:
     """Counts of events, and of events that must not happen."""
 
-    troubles: Counter[str] = field(default_factory=Counter)
+    disruptions: Counter[str] = field(default_factory=Counter)
     games: int = 0
     rounds: int = 0
     replayed: int = 0

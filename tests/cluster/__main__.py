@@ -1,4 +1,4 @@
-"""A cluster under load and trouble: `python -m tests.cluster --games 60000`. Prints what came of it; exits with 1 if
+"""A cluster under load and disruption: `python -m tests.cluster --games 60000`. Prints what came of it; exits with 1 if
 a game was lost or stored twice, ratings are not those that follow from the games, a watcher missed something, or play
 stood still for longer than it may.
 
@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from noughts_referee.rules import ON_THE_BOARD
+from tests.cluster.disruptions import Tally
 from tests.cluster.run import Scenario, run
 from tests.cluster.slow import BUSY_STANDSTILL_SECONDS, Busy, run_busy, run_stops
-from tests.cluster.troubles import Tally
 
 _CONSOLE = Console(soft_wrap=True)
 
@@ -27,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
     parser.add_argument("--games", type=int, default=60_000)
     parser.add_argument("--referees", type=int, default=3)
-    parser.add_argument("--calm", action="store_true", help="no troubles")
+    parser.add_argument("--calm", action="store_true", help="no disruptions")
     parser.add_argument("--logs", type=Path, help="an empty folder for what the processes log")
     parser.add_argument("--variant", default="mnk:11,11,5")
     parser.add_argument("--busy", type=float, default=0, metavar="MINUTES", help="play on a machine that is too busy")
@@ -44,7 +44,7 @@ def main() -> int:
         return 0
     scenario = Scenario(options.games, options.variant, referees=options.referees, logs=options.logs)
     if options.calm:
-        scenario = replace(scenario, troubles=())
+        scenario = replace(scenario, disruptions=())
     tally = Tally(say=_CONSOLE.print)
     asyncio.run(run(scenario, tally))
     return print_result(tally)

@@ -1,4 +1,4 @@
-"""One run of a cluster: a league of remote bots and of offered ones, watched, with troubles or without."""
+"""One run of a cluster: a league of remote bots and of offered ones, watched, with disruptions or without."""
 
 import asyncio
 import shutil
@@ -16,11 +16,11 @@ from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.runtime.endless_work import running as running_work
 from tests.cluster import players
 from tests.cluster.cluster import Cluster, running_cluster
-from tests.cluster.troubles import (
+from tests.cluster.disruptions import (
     CUT_LINK,
-    TROUBLES,
+    DISRUPTIONS,
     Tally,
-    cause_troubles,
+    cause_disruptions,
     count_refused_games,
     count_repeated_units,
     watch_tournament,
@@ -32,29 +32,29 @@ CHILDREN = ("child1", "child2")
 WATCHED_GAMES = 20
 """Number of games that are watched, evenly spread over the tournament."""
 _FEWEST_LEFT = 40
-"""If fewer games are left, the tournament is extended, so that no trouble meets a finished one."""
+"""If fewer games are left, the tournament is extended, so that no disruption meets a finished one."""
 _LEFT = "SELECT games_total - games_done FROM tournaments WHERE slug = 'league'"
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The tournaments of a run, and the troubles meanwhile."""
+    """The tournaments of a run, and the disruptions meanwhile."""
 
     games: int
-    """The fewest games: all pairs play equally often, and games are added while troubles last."""
+    """The fewest games: all pairs play equally often, and games are added while disruptions last."""
     variant: str = "mnk:11,11,5"
     spec: str = "random"
     """The spec of the remote bots."""
     child: str = "Hasty"
     """The class of the offered bots, in `players`."""
     referees: int = 3
-    troubles: Sequence[str] = (*TROUBLES, CUT_LINK)
+    disruptions: Sequence[str] = (*DISRUPTIONS, CUT_LINK)
     move_seconds: int = 0
     """Limit of each move; 0: none."""
     logs: Path | None = None
     """A folder in which the logs stay."""
     rest: float = 1.0
-    """Seconds between two troubles."""
+    """Seconds between two disruptions."""
 
 
 async def run(scenario: Scenario, tally: Tally) -> None:
@@ -92,8 +92,8 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
     async with watch_tournament(cluster, "league", watched) as observers:
         tally.observers = observers
         async with running_work(_extend(cluster), tally.measure_slowness()):
-            await cause_troubles(cluster, tally, scenario.troubles, scenario.rest)
-        tally.say(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
+            await cause_disruptions(cluster, tally, scenario.disruptions, scenario.rest)
+        tally.say(f"all disruptions are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
         await cluster.wait_until_finished("league", 600)
     tally.games = cluster.stored()
     tally.games_a_second = tally.games / (time.monotonic() - began)
@@ -104,7 +104,7 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
 
 
 async def _extend(cluster: Cluster) -> None:
-    """Add games while few are left: play lasts as long as the troubles, on a fast machine and on a slow one."""
+    """Add games while few are left: play lasts as long as the disruptions, on a fast machine and on a slow one."""
     stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
     request = tournaments_pb2.ExtendTournamentRequest(name="tournaments/league", games_per_pair=1)
     while True:

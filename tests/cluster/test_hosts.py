@@ -9,7 +9,7 @@ import pytest
 from noughts_referee.rules import ON_THE_BOARD
 from tests.chaos.child_processes import ForkedProcess
 from tests.cluster.cluster import Cluster, distant_addresses, running_cluster
-from tests.cluster.troubles import MOST_SECONDS
+from tests.cluster.disruptions import MOST_SECONDS
 from tests.support.databases import rows_of
 from tests.support.namespaces import another_host
 from tests.support.patience import PATIENCE

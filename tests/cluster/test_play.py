@@ -41,8 +41,8 @@ from noughts_proto.v1.types_pb2 import Seek, TimeControl
 from noughts_referee.rules import ON_THE_BOARD, Termination
 from noughts_server.core.proof_of_work import solve
 from tests.cluster.cluster import Cluster, running_cluster
+from tests.cluster.disruptions import watch_tournament
 from tests.cluster.run import bot_file
-from tests.cluster.troubles import watch_tournament
 from tests.support.checking_bot import Checking
 from tests.support.children.field import PROGRAMS
 from tests.support.client import bearer, refusal_of

@@ -8,7 +8,7 @@ import pytest
 
 from noughts_referee.rules import Termination
 from tests.cluster.__main__ import print_result
-from tests.cluster.troubles import Tally
+from tests.cluster.disruptions import Tally
 
 
 @pytest.mark.parametrize("lost, code", [(0, 0), (3, 1)])

@@ -51,7 +51,7 @@ def test_a_challenge_waits_until_no_timed_game_is_left(driver: RefereeDriver, ch
     driver.resign(driver.running(1, 3))
     assert running_games(driver) == [(9, 2)]
     driver.resign(driver.running(1, 3))
-    assert driver.referee.in_flight() == driver.referee.queued() == 0
+    assert driver.referee.count_running() == driver.referee.count_queued() == 0
 
 
 def test_a_challenge_runs_next_to_untimed_games(driver: RefereeDriver) -> None:

@@ -148,9 +148,9 @@ async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: 
         pass
     await wait_until_offline(server, 1)
     server.referee.add(unit(conditions(), 3))
-    assert server.referee.in_flight() == 0
+    assert server.referee.count_running() == 0
     async with raw_bot(server, 1):
-        assert server.referee.in_flight() == 3
+        assert server.referee.count_running() == 3
 
 
 @pytest.mark.parametrize("ending", ["half-closed", "cancelled", "cut off"])
@@ -275,7 +275,7 @@ async def test_repeated_reconnects_do_not_stop_the_clock(server: Loopback, secon
 
 
 async def test_a_bot_that_stays_away_past_the_timeout_loses_its_games() -> None:
-    async with loopback(grace=RECONNECT_TIMEOUT) as server, raw_bot(server, 2) as second:
+    async with loopback(reconnect_timeout=RECONNECT_TIMEOUT) as server, raw_bot(server, 2) as second:
         server.referee.add(unit(conditions(concurrency=2), 3))
         async with raw_bot(server, 1) as first:
             await first.next_questions()
@@ -289,12 +289,15 @@ async def test_a_bot_that_stays_away_past_the_timeout_loses_its_games() -> None:
         assert [game.result for game in games] == [Result.SECOND_WINS, Result.FIRST_WINS]
         while len((frame := await second.next_acknowledged_frame()).ends.game) < 2:
             pass
-        assert server.referee.queued(1) == 1
+        assert server.referee.count_queued(1) == 1
         assert frame.frame
 
 
 async def test_a_bot_that_reconnects_before_the_timeout_loses_nothing() -> None:
-    async with loopback(grace=RECONNECT_TIMEOUT, heartbeat=10 * RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
+    async with (
+        loopback(reconnect_timeout=RECONNECT_TIMEOUT, heartbeat=10 * RECONNECT_TIMEOUT) as server,
+        raw_bot(server, 2),
+    ):
         server.referee.add(unit(conditions(), 1))
         for _ in range(3):
             async with raw_bot(server, 1) as first:
@@ -308,7 +311,7 @@ async def test_a_bot_that_reconnects_before_the_timeout_loses_nothing() -> None:
 
 
 async def test_a_bot_that_lost_its_games_can_play_the_next() -> None:
-    async with loopback(grace=RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
+    async with loopback(reconnect_timeout=RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
         server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 0, 1)]))
         async with raw_bot(server, 1) as first:
             await first.next_questions()

@@ -63,7 +63,7 @@ def test_void_games_are_not_reported(driver: RefereeDriver) -> None:
     driver.referee.abandon()
     assert driver.reports == []
     assert driver.running(1, 2) == []
-    assert driver.referee.in_flight() == 0
+    assert driver.referee.count_running() == 0
 
 
 # Counts and wake-ups.
@@ -71,17 +71,25 @@ def test_void_games_are_not_reported(driver: RefereeDriver) -> None:
 
 def test_scheduled_games_wait_until_both_players_are_online(driver: RefereeDriver) -> None:
     driver.referee.add(unit(conditions(), 2))
-    assert (driver.referee.queued(1), driver.referee.in_flight(1)) == (2, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1)) == (2, 0)
     driver.join(1)
-    assert (driver.referee.queued(1), driver.referee.in_flight(1)) == (2, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1)) == (2, 0)
     driver.join(2)
-    assert (driver.referee.queued(1), driver.referee.in_flight(1), driver.referee.in_flight()) == (0, 2, 2)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1), driver.referee.count_running()) == (
+        0,
+        2,
+        2,
+    )
     driver.resign(driver.running(1))
-    assert (driver.referee.queued(1), driver.referee.in_flight(1), driver.referee.in_flight()) == (0, 0, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1), driver.referee.count_running()) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_unknown_tournaments_have_no_games(driver: RefereeDriver) -> None:
-    assert (driver.referee.queued(5), driver.referee.in_flight(5)) == (0, 0)
+    assert (driver.referee.count_queued(5), driver.referee.count_running(5)) == (0, 0)
     driver.referee.withdraw(5)
     driver.referee.abandon(5)
 
@@ -247,7 +255,7 @@ def test_timed_game_gets_the_next_place_of_a_busy_bot(driver: RefereeDriver, unt
     driver.referee.add(unit(conditions(tournament=2, time="1/move"), 2))
     driver.referee.add(unit(conditions(tournament=1), 9, attempt=2))
     driver.resign(driver.running(1)[:1])
-    assert driver.referee.in_flight(2) == 1
+    assert driver.referee.count_running(2) == 1
     assert len(driver.running(1)) == untimed
     while driver.running(1):
         driver.resign(driver.running(1)[:1])
@@ -272,9 +280,9 @@ def test_a_withdrawn_tournament_only_finishes_its_running_games(driver: RefereeD
     driver.join(2)
     driver.referee.add(unit(conditions(concurrency=2), 9))
     driver.referee.withdraw(1)
-    assert (driver.referee.queued(1), driver.referee.in_flight(1)) == (0, 2)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1)) == (0, 2)
     driver.resign(driver.running(1))
-    assert (driver.referee.queued(1), driver.referee.in_flight(1)) == (0, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1)) == (0, 0)
     assert len(driver.finished) == 2
 
 
@@ -286,7 +294,7 @@ def test_a_withdrawn_tournament_can_be_added_again(driver: RefereeDriver) -> Non
     assert driver.running(1) == []
     driver.referee.add(unit(conditions(), 2, attempt=2))
     assert [game.unit.attempt for game in driver.running(1)] == [2, 2]
-    assert driver.referee.queued(1) == 0
+    assert driver.referee.count_queued(1) == 0
 
 
 def test_withdrawing_one_tournament_does_not_affect_others(driver: RefereeDriver) -> None:
@@ -296,7 +304,7 @@ def test_withdrawing_one_tournament_does_not_affect_others(driver: RefereeDriver
     driver.referee.withdraw(1)
     driver.join(2)
     assert {game.unit.conditions.tournament for game in driver.running(1)} == {2}
-    assert (driver.referee.queued(1), driver.referee.queued(2)) == (0, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_queued(2)) == (0, 0)
 
 
 def test_after_stop_starting_only_running_games_are_finished(driver: RefereeDriver) -> None:
@@ -309,7 +317,7 @@ def test_after_stop_starting_only_running_games_are_finished(driver: RefereeDriv
     driver.join(1)
     assert driver.running(1) == []
     assert len(driver.finished) == 2
-    assert driver.referee.queued(1) == 6
+    assert driver.referee.count_queued(1) == 6
 
 
 def test_abandoning_one_tournament_does_not_affect_others(driver: RefereeDriver) -> None:
@@ -320,7 +328,7 @@ def test_abandoning_one_tournament_does_not_affect_others(driver: RefereeDriver)
     driver.referee.withdraw(1)
     driver.referee.abandon(1)
     assert [game.unit.conditions.tournament for game in driver.running(1, 2)] == [2, 2]
-    assert (driver.referee.in_flight(1), driver.referee.in_flight(2)) == (0, 2)
+    assert (driver.referee.count_running(1), driver.referee.count_running(2)) == (0, 2)
 
 
 def test_a_forfeit_loses_running_games_and_queued_ones_wait(driver: RefereeDriver) -> None:
@@ -330,7 +338,7 @@ def test_a_forfeit_loses_running_games_and_queued_ones_wait(driver: RefereeDrive
     driver.forfeit(1)
     assert [(game.ordinal, str(Result(game.result))) for game in driver.finished] == [(1, "0-1"), (2, "1-0")]
     assert {game.termination for game in driver.finished} == {Termination.DISCONNECTED}
-    assert (driver.referee.queued(1), driver.referee.in_flight(1)) == (3, 0)
+    assert (driver.referee.count_queued(1), driver.referee.count_running(1)) == (3, 0)
     driver.join(1)
     assert ordinals(driver.running(1)) == [3, 4]
 
@@ -427,10 +435,12 @@ class TournamentMachine(RuleBasedStateMachine):
     def counts_match_the_running_games(self) -> None:
         for tournament in range(len(self.shared)):
             running = [game for game in self.driver.running(*KEYS) if game.unit.conditions.tournament == tournament]
-            assert self.driver.referee.in_flight(tournament) == len(running)
-            assert self.driver.referee.queued(tournament) == sum(1 for key in self.waiting if key[0] == tournament)
+            assert self.driver.referee.count_running(tournament) == len(running)
+            assert self.driver.referee.count_queued(tournament) == sum(
+                1 for key in self.waiting if key[0] == tournament
+            )
             assert len(running) <= self.shared[tournament].concurrency
-        assert self.driver.referee.in_flight() == len(self.driver.running(*KEYS))
+        assert self.driver.referee.count_running() == len(self.driver.running(*KEYS))
 
     @invariant()
     def waiting_games_lack_capacity(self) -> None:
@@ -438,7 +448,7 @@ class TournamentMachine(RuleBasedStateMachine):
             shared = self.shared[tournament]
             slot = self.slots[tournament, number, ordinal]
             players = [shared.players[slot.first], shared.players[slot.second]]
-            is_full = self.driver.referee.in_flight(tournament) >= shared.concurrency
+            is_full = self.driver.referee.count_running(tournament) >= shared.concurrency
             assert is_full or any(self.is_full(key, shared.time.timed) for key in players)
 
     def is_full(self, key: int, timed: bool) -> bool:

@@ -279,9 +279,9 @@ async def exchange_heartbeats(server: Loopback, *bots: RawBot) -> None:
     for bot in bots:
         while not (frame := await bot.next_frame()).heartbeat.id:
             pass
-        before = server.counts.frames_up
+        before = server.counts.frames_received
         await bot.send(heartbeat=frame.heartbeat.id)
-        await wait_until(lambda before=before: server.counts.frames_up > before)  # type: ignore[misc]
+        await wait_until(lambda before=before: server.counts.frames_received > before)  # type: ignore[misc]
 
 
 async def test_an_idle_bot_that_echoes_no_heartbeats_is_disconnected(heartbeat_server: Loopback) -> None:
@@ -330,7 +330,7 @@ async def test_a_bot_that_waits_for_its_opponent_must_echo_heartbeats(heartbeat_
         heartbeat_server.referee.add(unit(conditions(), 1))
         await first.next_questions()
         await second.next_acknowledged_frame()
-        await wait_until(lambda: heartbeat_server.counts.frames_up == 2)
+        await wait_until(lambda: heartbeat_server.counts.frames_received == 2)
         for _ in range(3):
             await leap(HEARTBEAT)
         assert await second.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "HEARTBEAT_MISSED")

@@ -32,7 +32,7 @@ def test_opponents_win_the_games_of_a_withdrawn_entry(driver: RefereeDriver) -> 
     }
     assert {game.fault for game in driver.finished} == {"was withdrawn: left"}
     assert [game.slot.ordinal for game in driver.running(1)] == [3, 6]
-    assert driver.referee.queued() == 0
+    assert driver.referee.count_queued() == 0
 
 
 def test_a_withdrawn_entry_loses_its_running_and_queued_games(driver: RefereeDriver) -> None:
@@ -48,7 +48,7 @@ def test_a_withdrawn_entry_loses_its_running_and_queued_games(driver: RefereeDri
     assert {game.fault for game in driver.finished} == {"was withdrawn: lost 3 games through its own fault (3 crashed)"}
     driver.resign(driver.running(1, 2, 3))
     assert sorted(game.ordinal for game in driver.finished) == [1, 2, 3, 4, 5, 6]
-    assert driver.referee.in_flight() == driver.referee.queued() == 0
+    assert driver.referee.count_running() == driver.referee.count_queued() == 0
 
 
 def test_a_game_of_two_withdrawn_entries_is_a_draw(driver: RefereeDriver) -> None:

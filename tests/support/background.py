@@ -49,7 +49,7 @@ def open_in_thread(context: AbstractAsyncContextManager[Entered]) -> Iterator[En
 
 @asynccontextmanager
 async def _running_server(database: str, fields: Mapping[str, Any]) -> AsyncIterator[str]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, absence=600, **fields)
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, inactivity_timeout=600, **fields)
     async with running_server(settings) as server:
         yield server.address
 

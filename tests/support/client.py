@@ -140,10 +140,10 @@ class Client:
         self.webhooks: WebhookServiceAsyncStub = webhooks_pb2_grpc.WebhookServiceStub(channel)
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods
 
-    async def token(self, owner: str = "alice", *scopes: str, life_ms: int | None = None) -> str:
+    async def token(self, owner: str = "alice", *scopes: str, lifetime_ms: int | None = None) -> str:
         """Create a token of this owner, and return its secret."""
         now = self.server.store.now_ms()
-        make = partial(create_token, owner=owner, scopes=check_scopes(scopes), life_ms=life_ms, now_ms=now)
+        make = partial(create_token, owner=owner, scopes=check_scopes(scopes), lifetime_ms=lifetime_ms, now_ms=now)
         return (await self.server.store.write(make)).secret
 
     async def webhook(self, url: str, owner: str = "alice") -> Webhook:
@@ -202,7 +202,7 @@ class Client:
         """Wait until no game of `cup` runs, and return the number of its stored games."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                if not self.server.referee.in_flight():
+                if not self.server.referee.count_running():
                     await self.server.recorder.flush()
                     return (await self.get()).games_done
                 await asyncio.sleep(0.02)

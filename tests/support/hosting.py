@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from noughts_bots.hosts.dll import HEADER
 from noughts_bots.reference.random_ import Random
-from noughts_proto.pipes import LARGEST_UP, packed, read_message
+from noughts_proto.pipes import LARGEST_FROM_BOT, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Position, game_seed, parse_variant, side_seed
 from tests.support.root import ROOT
@@ -54,7 +54,7 @@ class HostProcess:
     def receive(self) -> pb.PlayRequest | None:
         """Return the next frame, or None at the end of the pipe."""
         assert self.process.stdout is not None
-        message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_UP)
+        message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_FROM_BOT)
         return None if message is None else pb.PlayRequest.FromString(message)
 
     def hello(self) -> pb.Hello:

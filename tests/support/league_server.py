@@ -82,7 +82,7 @@ class LeagueServer:
     async def until_messages_received(self, count: int) -> None:
         """Wait until the server has received this number of messages of bots. Hellos do not count."""
         async with asyncio.timeout(PATIENCE):
-            while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # no event is set for a frame
+            while self._server.sessions.counts.frames_received < count:  # noqa: ASYNC110  # no event is set for a frame
                 await asyncio.sleep(POLL_SECONDS)
 
     async def until_online(self, bot: str) -> None:

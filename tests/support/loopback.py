@@ -94,11 +94,18 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
 
 @asynccontextmanager
 async def loopback(
-    *, port: int = 0, heartbeat: float = 5.0, grace: float = 30.0, margin_us: int = 50_000, network_cap_us: int = 0
+    *,
+    port: int = 0,
+    heartbeat: float = 5.0,
+    reconnect_timeout: float = 30.0,
+    margin_us: int = 50_000,
+    network_cap_us: int = 0,
 ) -> AsyncIterator[Loopback]:
     """Run the server inside the block; fail if tasks or threads of the server or its bots remain afterwards."""
     tasks_before = other_tasks()
-    service = Loopback(WireSettings(heartbeat, grace, loop_microseconds, network_cap_us=network_cap_us), margin_us)
+    service = Loopback(
+        WireSettings(heartbeat, reconnect_timeout, loop_microseconds, network_cap_us=network_cap_us), margin_us
+    )
     await service.start(port)
     try:
         yield service

@@ -12,7 +12,7 @@ from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.bot_check.child_session import child_session
 from noughts_server.core.version import software_version
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.support.root import ROOT
 
 GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
@@ -35,7 +35,7 @@ async def test_an_engine_of_the_guide_plays(text: str) -> None:
     spec = parse_spec(text)
     command = STAND_INS.get(spec.target, spec.target).replace("noughts", " ".join(NOUGHTS), 1)
     async with (
-        launching(Locking.OFF, lambda note: None) as launcher,
+        launching(SandboxMode.OFF, lambda note: None) as launcher,
         child_session(replace(spec, target=command), launcher, ChildSettings(start=30.0), move_seconds=30.0) as bot,
     ):
         await bot.greet()

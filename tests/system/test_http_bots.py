@@ -22,7 +22,7 @@ _GAMES = 4
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerUnderTest]:
-    with serving(grace=60.0) as running:
+    with serving(reconnect_timeout=60.0) as running:
         yield running
 
 

@@ -31,7 +31,7 @@ def pattern_of(text: str) -> str:
 async def test_the_page_about_playing_over_http_works_as_written(tmp_path: Path) -> None:
     steps = list(_STEP.finditer(PAGE))
     assert len(steps) == PAGE.count("```bash")
-    with serving(grace=60.0) as server, site_of(server.address) as site:
+    with serving(reconnect_timeout=60.0) as server, site_of(server.address) as site:
         for owner in ("ada", "bob"):
             (tmp_path / f"{owner}.token").write_text(server.token(owner))
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"

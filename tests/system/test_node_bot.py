@@ -16,7 +16,7 @@ from noughts_proto.v1 import games_pb2, types_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
 from tests.support.league_server import LeagueServer, league_server_at
@@ -254,7 +254,7 @@ async def test_the_node_bot_connects_to_a_referee_that_starts_it(bot: Path) -> N
             concurrency=4,
             seed=5,
         ),
-        locking=Locking.OFF,  # Node reserves more addresses than the sandbox allows
+        sandbox_mode=SandboxMode.OFF,  # Node reserves more addresses than the sandbox allows
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
     assert (outcome.games, outcome.faults) == (4, ())

@@ -366,7 +366,7 @@ def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> 
 
 @pytest.fixture
 def server() -> Iterator[ServerUnderTest]:
-    with serving(grace=3.0) as started:
+    with serving(reconnect_timeout=3.0) as started:
         yield started
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.store.games.exports import ExportedGame
 from tests.support.children.field import Field
 from tests.support.node import NODE
@@ -88,7 +88,7 @@ async def test_an_example_in_any_language_plays_like_first_free(tmp_path: Path, 
     command = shlex.join(map(str, COMMANDS[example](tmp_path)))
     kind = "exec{frames=json}" if example.startswith("json") else "lines"
     # Node reserves more addresses than a sandboxed child can.
-    field = Field(tmp_path, Locking.OFF if example.endswith(".js") else Locking.REQUIRED)
+    field = Field(tmp_path, SandboxMode.OFF if example.endswith(".js") else SandboxMode.REQUIRED)
     assert repr(await games_of(f"{kind}:{command}", field)) == expected
     assert field.survivors() == []
 

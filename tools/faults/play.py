@@ -62,7 +62,7 @@ REFEREE = (
         before="            size += deleted_bytes(processes, limits.file_bytes)\n",
         after="",
         harm="A bot fills the disk with files that it has deleted and holds open.",
-        near=("tests/referee/children/lock", "tests/referee/children/test_scratch.py"),
+        near=("tests/referee/children/sandbox", "tests/referee/children/test_scratch.py"),
         wider=_LOCK_TESTS,
     ),
     Fault(
@@ -71,7 +71,7 @@ REFEREE = (
         before="        readable = (real,)\n",
         after="        readable = (folder,)\n",
         harm="A bot whose file lies in a home folder can read the whole folder.",
-        near=("tests/referee/children/lock",),
+        near=("tests/referee/children/sandbox",),
         wider=_LOCK_TESTS,
     ),
 )
@@ -115,11 +115,11 @@ RUNTIME = (
     ),
     Fault(
         name="absences-add-up",
-        file=f"{_RUNTIME}/absences.py",
+        file=f"{_RUNTIME}/inactivity.py",
         before="checks_before = self._checks\n        self._checks = {}",
         after="checks_before = self._checks",
         harm="A bot that was away several times for a short while is withdrawn.",
-        near=("tests/server/runtime/test_absences.py",),
+        near=("tests/server/runtime/test_inactivity.py",),
         wider=_RUNTIME_TESTS,
     ),
 )

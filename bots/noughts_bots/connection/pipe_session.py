@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from noughts_bots.boards.interface import Questions
 from noughts_bots.connection.dialogue import Dialogue
 from noughts_bots.sdk.bot import Bot, chooses_asynchronously
-from noughts_proto.pipes import LARGEST_DOWN, packed, read_message
+from noughts_proto.pipes import LARGEST_TO_BOT, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
     writing.write(packed(dialogue.hello(name, version).SerializeToString()))
     with _loop(bot) as loop:
-        while (message := read_message(reading, LARGEST_DOWN)) is not None:
+        while (message := read_message(reading, LARGEST_TO_BOT)) is not None:
             frame = pb.PlayResponse.FromString(message)
             if frame.HasField("welcome"):
                 dialogue.read_welcome(frame.welcome)

@@ -16,10 +16,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import takewhile
 
 from noughts_bots.gomocup.scores import score_of_chance
-from noughts_bots.hosts.lines import Program, end_with, excerpt, start_bot
+from noughts_bots.hosts.lines import Program, ended, excerpt, start_bot
 from noughts_bots.sdk.bot import Bot, Move, Resign
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position, Variant
@@ -83,7 +82,7 @@ class GtpBot(Bot):
             answer, info = self._genmove(_COLOURS[position.side])
             cell = cell_of(answer, variant)
         except EOFError:
-            end_with("engine", self.close())
+            raise ended("engine", self.close()) from None
         except GtpRefused as refusal:
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
@@ -125,23 +124,32 @@ class GtpBot(Bot):
         return text if text or not wants_text else self._line()
 
     def _ask_first(self, command: str) -> tuple[str, str]:
-        """Send the first command, and learn whether the engine repeats numbers. Return the sign and the text."""
+        """Send the first command, and learn whether the engine repeats numbers. Return the sign and the text.
+
+        If the engine refuses or ignores the command with its number, it is sent again without one.
+        """
         self._number += 1
         self._engine.write(f"{self._number} {command}")
-        with suppress(TimeoutError):
+        try:
             sign, number, text = self._read_answer(_FIRST_ANSWER_SECONDS)
-            self._repeats_numbers = number == str(self._number)
-            if self._repeats_numbers or sign == "=":
-                return sign, text
-            self._drop_output()
-            self._engine.write(command)
-            sign, _, text = self._read_answer()
+        except TimeoutError:
+            return self._ask_again_after_silence(command)
+        self._repeats_numbers = number == str(self._number)
+        if self._repeats_numbers or sign == "=":
             return sign, text
+        self._drop_output()
+        self._engine.write(command)
+        sign, _, text = self._read_answer()
+        return sign, text
+
+    def _ask_again_after_silence(self, command: str) -> tuple[str, str]:
+        """Send the first command without its number, because the engine did not answer the one with a number."""
         self._engine.write(command)
         sign, number, text = self._read_answer()
         self._repeats_numbers = number == str(self._number)
         if not self._repeats_numbers:
             if sign == "?":
+                # This late answer refuses the command with the number; the next one is for the command without it.
                 sign, _, text = self._read_answer()
             self._drop_output(_SILENCE_SECONDS)
         return sign, text
@@ -200,24 +208,32 @@ def vertex_of(cell: int, variant: Variant) -> str:
 
 
 def move_of(cell: int, info: str, variant: Variant) -> Move:
-    """Return the move with the analysis of it: `info move H8 visits 812 winrate 5210 pv H8 I9`."""
+    """Return the move with the values of its report, e.g. `info move H8 visits 812 winrate 5210 pv H8 I9`.
+
+    These are its score, nodes and principal variation.
+    """
     for report in info.split("info ")[1:]:
         before, _, line = report.partition(" pv ")
         words = before.split()
         values = dict(zip(words[::2], words[1::2], strict=False))
         if _point(values.get("move", ""), variant) != cell:
             continue
-        points = [_point(word, variant) for word in line.split()[:LONGEST_PV]]
-        visits, chance = values.get("visits", ""), values.get("winrate", "")
+        pv: list[int] = []
+        for word in line.split()[:LONGEST_PV]:
+            point = _point(word, variant)
+            if point is None:
+                break
+            pv.append(point)
+        visits, win_rate = values.get("visits", ""), values.get("winrate", "")
         score = None
-        if _DECIMAL.fullmatch(chance):
-            # Some engines report a share of 1, others hundredths of a percent.
-            score = score_of_chance(float(chance) / (10_000 if chance.isdecimal() else 1))
+        if _DECIMAL.fullmatch(win_rate):
+            # Some engines report a share of 1 with a decimal point, others a whole number of hundredths of a percent.
+            score = score_of_chance(float(win_rate) / (10_000 if win_rate.isdecimal() else 1))
         return Move(
             cell,
             score,
             nodes=int(visits) if _DECIMAL.fullmatch(visits) and visits.isdecimal() else 0,
-            pv=[point for point in takewhile(lambda point: point is not None, points) if point is not None],
+            pv=pv,
         )
     return Move(cell)
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, NoReturn
+from typing import IO
 
 from noughts_bots.sdk.bot import Bot, Move, Resign
 from noughts_bots.sdk.errors import BotSpecError
@@ -62,7 +62,7 @@ class LinesBot(Bot):
                 raise ValueError(f"with a line of {_LONGEST_LINE:,} bytes or more, expected a cell")
             return read_answer(line.decode(errors="replace").strip())
         except EOFError:
-            end_with("program", self._program.stop())
+            raise ended("program", self._program.stop()) from None
         except ValueError as error:
             self._program.kill()
             self._program = None
@@ -73,11 +73,14 @@ class LinesBot(Bot):
             self._program.stop()
 
 
-def end_with(program: str, code: int) -> NoReturn:
-    """End this process with the exit code of its program, as a shell does: 128 and the number of a signal."""
+def ended(program: str, code: int) -> SystemExit:
+    """Report the end of the program on stderr, and return the exception that ends this process with its exit code.
+
+    As in a shell, the exit code for a signal is 128 plus its number.
+    """
     ending = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
     print(f"the {program} {ending}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
-    raise SystemExit(code if code >= 0 else 128 - code)
+    return SystemExit(code if code >= 0 else 128 - code)
 
 
 def question(position: Position) -> str:

@@ -53,4 +53,5 @@ def answer(bot: Bot, position: Position) -> Answer:
 
 
 async def _result(move: Awaitable[int | Move]) -> int | Move:
+    """Return the awaited move: `asyncio.run` takes only coroutines, not every awaitable."""
     return await move

@@ -52,7 +52,7 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
             _count(row, cell, points)
         row.ratings[cell] = proven * PROVEN + _average(row, cell)
         best_proven = max(row.ratings) // PROVEN
-        # The previous move was the other side's.
+        # The previous move is the other side's, so its values are the opposite.
         proven = 2 - best_proven
         points = 2 - points
     if table.games is not None:
@@ -91,4 +91,5 @@ def _count(row: Row, cell: int, points: int) -> None:
 def _average(row: Row, cell: int) -> int:
     """Return the average in thousandths of a point. It is at most 999, because 1,000 would change the first digit."""
     visits = row.visits[cell]
+    # A half point is 500 thousandths.
     return min(row.points[cell] * 500 // visits, _HIGHEST_AVERAGE) if visits else _FIRST_AVERAGE

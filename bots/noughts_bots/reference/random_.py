@@ -36,12 +36,12 @@ class Random(CachingBot):
         return list(map(variant.free_cell, [position.own | position.opponent for position in positions], numbers))
 
     def open(self, opening: OpeningChoice) -> Choice:
-        draws = opening.rng()
+        rng = opening.rng()
         free = [cell for cell in range(opening.variant.cells) if cell not in opening.stones]
         choices: list[Choice] = [Take(0), Take(1)] if opening.may_take else []
         if opening.may_put:
-            choices.append(Put(tuple(free.pop(draws.below(len(free))) for _ in range(opening.may_put))))
-        return draws.choice(choices)
+            choices.append(Put(tuple(free.pop(rng.below(len(free))) for _ in range(opening.may_put))))
+        return rng.choice(choices)
 
     def consider(self, position: Position) -> Evaluation:
         return Evaluation(position.free)

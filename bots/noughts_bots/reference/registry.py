@@ -31,30 +31,30 @@ class BuiltIn:
     """A kind of bot that comes with Noughts."""
 
     name: str
-    place: str
+    class_path: str
     """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`. Only `bot` imports it."""
     description: str
     options: tuple[Option, ...] = ()
     """The options of its specs. The class gets the values as keyword arguments."""
-    label: str = ""
-    """For a kind with specs like `NAME{key=value}:`, the option whose value names a bot without a label; else empty."""
+    label_option: str = ""
+    """If its specs have the form `NAME{key=value}:`, the option whose value is the default label; otherwise empty."""
 
     @property
     def bot(self) -> "type[BuiltInBot]":
         """Return the class, and import its module."""
-        return cast("type[BuiltInBot]", getattr(import_module(self.module), self.place.partition(":")[2]))
+        return cast("type[BuiltInBot]", getattr(import_module(self.module), self.class_path.partition(":")[2]))
 
     @property
     def module(self) -> str:
         """Return the name of the module with its class."""
-        return resolve_name(f".{self.place.partition(':')[0]}", __package__)
+        return resolve_name(f".{self.class_path.partition(':')[0]}", __package__)
 
     @property
     def syntax(self) -> str:
         """The form of its spec, e.g. `pascal[:level=0..1]`."""
         required_options = _syntax_of(option for option in self.options if option.required)
         free_options = _syntax_of(option for option in self.options if not option.required)
-        if self.label:
+        if self.label_option:
             return f"{self.name}{{{required_options}[,{free_options}]}}:"
         if required_options:
             optional = f"[,{free_options}]" if free_options else ""
@@ -103,22 +103,22 @@ def _within(number: _Number, least: _Number, most: _Number) -> _Number:
 _REFERENCE_BOTS = (
     BuiltIn(
         name="random",
-        place="random_:Random",
+        class_path="random_:Random",
         description="a random free cell",
     ),
     BuiltIn(
         name="first-free",
-        place="first_free:FirstFree",
+        class_path="first_free:FirstFree",
         description="the lowest free cell",
     ),
     BuiltIn(
         name="three-stage",
-        place="three_stage:ThreeStage",
+        class_path="three_stage:ThreeStage",
         description="wins if it can, otherwise blocks, otherwise takes the lowest free cell",
     ),
     BuiltIn(
         name="coursework",
-        place="coursework:Coursework",
+        class_path="coursework:Coursework",
         description=(
             "a random cell, but not the last one (level 1); before that the centre, a win or a block (level 2, default)"
         ),
@@ -126,7 +126,7 @@ _REFERENCE_BOTS = (
     ),
     BuiltIn(
         name="pascal",
-        place="pascal:Pascal",
+        class_path="pascal:Pascal",
         description=(
             "rates cells as a person would; random, weighted by rating (level 0) or among the best (level 1, default)"
         ),
@@ -134,13 +134,13 @@ _REFERENCE_BOTS = (
     ),
     BuiltIn(
         name="nextstep",
-        place="nextstep:NextStep",
+        class_path="nextstep:NextStep",
         description="looks `depth` plies ahead (default: 9 on 3x3, less on larger boards); random among the best",
         options=(_integer("depth", 1, 9),),
     ),
     BuiltIn(
         name="minimax",
-        place="minimax:Minimax",
+        class_path="minimax:Minimax",
         description=(
             "searches to the end, or `depth` plies; takes the first best cell; prefers fast wins only with faster=true"
         ),
@@ -151,17 +151,17 @@ _REFERENCE_BOTS = (
     ),
     BuiltIn(
         name="perfect",
-        place="perfect:Perfect",
+        class_path="perfect:Perfect",
         description="plays the best value of a solved variant; random among the shortest wins or the longest losses",
     ),
     BuiltIn(
         name="fives",
-        place="fives:Fives",
+        class_path="fives:Fives",
         description="adds up what each run of k cells open to one side gives to its free cells; random among the best",
     ),
     BuiltIn(
         name="table",
-        place="table:Table",
+        class_path="table:Table",
         description=(
             "ratings from a file (`noughts bot table build`): random by rating (level 0) or among the best (level 1)"
         ),
@@ -172,7 +172,7 @@ _REFERENCE_BOTS = (
     ),
     BuiltIn(
         name="learner",
-        place="learner:Learner",
+        class_path="learner:Learner",
         description=(
             "a table that `noughts bot learn` has trained; random among the best; learns further only if learn=true"
         ),
@@ -183,13 +183,13 @@ _REFERENCE_BOTS = (
     ),
     BuiltIn(
         name="threats",
-        place="threats.bot:ThreatsBot",
+        class_path="threats.bot:ThreatsBot",
         description="searches threats and moves as long as its clock allows (without one: 4,000 positions per move)",
         options=(_integer("nodes", 1, 10_000_000),),
     ),
     BuiltIn(
         name="level",
-        place="levels.bot:LevelBot",
+        class_path="levels.bot:LevelBot",
         description="plays at a chosen strength, in steps of 100 Elo; 1000 plays at random; errs like a weaker player",
         options=(_integer("elo", 1000, 2900, required=True),),
     ),
@@ -197,7 +197,7 @@ _REFERENCE_BOTS = (
 
 _LANGUAGE_MODEL = BuiltIn(
     name="llm",
-    place=".language_models.player:LanguageModel",
+    class_path=".language_models.player:LanguageModel",
     description="a language model at an endpoint that speaks OpenAI's protocol (extra `llm`)",
     options=(
         _text("model", "NAME", required=True),
@@ -216,7 +216,7 @@ _LANGUAGE_MODEL = BuiltIn(
         _decimal("input_price", 0.0, 1000000.0),
         _decimal("output_price", 0.0, 1000000.0),
     ),
-    label="model",
+    label_option="model",
 )
 
 REFERENCE_BOTS = {bot.name: bot for bot in _REFERENCE_BOTS}

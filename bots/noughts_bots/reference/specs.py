@@ -64,7 +64,7 @@ class BotSpec:
     @property
     def short(self) -> str:
         """Return the spec as a name that is valid on a server: paths are cut to their last part, see `name_from`."""
-        if self.kind in BUILT_IN_KINDS and (value := self.options.get(BUILT_IN_KINDS[self.kind].label)):
+        if self.kind in BUILT_IN_KINDS and (value := self.options.get(BUILT_IN_KINDS[self.kind].label_option)):
             return name_from(_last_part(value))
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))

@@ -4,8 +4,8 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_referee.rules import Position
 
-# The page rounds a uniform number from 1 to 9, so 1 and 9 are half as likely as the others. If the result is above 3,
-# the page makes the first move, into that cell.
+# The original rounds a uniform number from 1 to 9, so 1 and 9 are half as likely as the others. If the result is above
+# 3, it makes the first move, into that cell.
 _OPENING = Evaluation(candidates=(3, 4, 5, 6, 7, 8), weights=(2, 2, 2, 2, 2, 1))
 
 
@@ -24,7 +24,7 @@ class ThreeStage(CachingBot):
         if not own | opponent:
             return _OPENING
         for stones, others in ((own, opponent), (opponent, own)):
-            # The variant has its lines in the page's order: 123 456 789 147 258 369 159 357.
+            # The variant has its lines in the order of the original: 123 456 789 147 258 369 159 357.
             for line in position.variant.lines:
                 missing = line & ~stones
                 if missing.bit_count() == 1 and not missing & others:

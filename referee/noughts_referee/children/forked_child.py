@@ -53,7 +53,7 @@ def run_child(orders: int, parent: int, entry: Entry, limits: Limits, handled: I
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
         programs = command.kind.starts_programs
-        lock = Sandbox(
+        sandbox = Sandbox(
             limits=limits,
             scratch=order["scratch"],
             readable=command.readable,
@@ -62,14 +62,14 @@ def run_child(orders: int, parent: int, entry: Entry, limits: Limits, handled: I
             tasks=order["tasks"],
             port=order["port"],
         )
-        folder = order["folder"] or lock.scratch
-        _take_place(pipes, folder, lock.scratch, order["environment"], reaps=programs)
+        folder = order["folder"] or sandbox.scratch
+        _take_place(pipes, folder, sandbox.scratch, order["environment"], reaps=programs)
         if command.kind.target == "command" and (refused := sandbox_refusal(command.words)):
             raise ValueError(f"got {refused}, expected {ALLOWED}; use --no-lock")
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
         try:
-            lock.shut()
+            sandbox.restrict()
         except OSError as error:
             raise OSError(f"this machine does not allow the sandbox: {error}") from error
         if os.getppid() == parent:

@@ -2,7 +2,7 @@
 
 from google.protobuf.message import DecodeError
 
-from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
+from noughts_proto.pipes import LARGEST_FROM_BOT, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 
 _LONGEST_WHY = 200
@@ -11,7 +11,7 @@ _LONGEST_SHOWN = 60
 """Bytes of an invalid message that a report shows."""
 
 
-class NoFrame(Exception):
+class InvalidFrame(Exception):
     """A child sent something that is not a frame. The text is a phrase that follows "it"."""
 
     def __init__(self, text: str, offending: bytes) -> None:
@@ -28,15 +28,17 @@ class LengthPrefixed:
         return len(buffer) >= LENGTH_BYTES and len(buffer) >= LENGTH_BYTES + size
 
     def take(self, buffer: bytearray) -> bytes | None:
-        """Remove the first message from the buffer and return it, if it is complete. Raises NoFrame."""
+        """Remove the first message from the buffer and return it, if it is complete. Raises InvalidFrame."""
         if len(buffer) < LENGTH_BYTES:
             return None
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
-        if size > LARGEST_UP:
+        if size > LARGEST_FROM_BOT:
             length = bytes(buffer[:LENGTH_BYTES])
             is_text = length.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in length)
             printed = f"; as text that is {length.decode()!r}, but only frames belong there" if is_text else ""
-            raise NoFrame(f"announced an oversized {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
+            raise InvalidFrame(
+                f"announced an oversized {FrameTooLarge(size, LARGEST_FROM_BOT)}{printed}", bytes(buffer)
+            )
         end = LENGTH_BYTES + size
         if len(buffer) < end:
             return None
@@ -45,11 +47,11 @@ class LengthPrefixed:
         return message
 
     def read(self, message: bytes) -> pb.PlayRequest:
-        """Parse a message. Raises NoFrame."""
+        """Parse a message. Raises InvalidFrame."""
         try:
             return pb.PlayRequest.FromString(message)
         except DecodeError:
-            raise NoFrame(f"sent {len(message):,} bytes that are not a PlayRequest", message) from None
+            raise InvalidFrame(f"sent {len(message):,} bytes that are not a PlayRequest", message) from None
 
     def encode(self, frame: pb.PlayResponse) -> bytes:
         return packed(frame.SerializeToString())
@@ -73,15 +75,18 @@ class JsonLines:
 
     def take(self, buffer: bytearray) -> bytes | None:
         while (end := buffer.find(b"\n")) >= 0:
+            if end > LARGEST_FROM_BOT:
+                raise self._too_long(buffer)
             line = bytes(buffer[:end]).strip()
-            if end > LARGEST_UP:
-                break
             del buffer[: end + 1]
             if line:
                 return line
-        if len(buffer) > LARGEST_UP:
-            raise NoFrame(f"wrote a line of more than {LARGEST_UP:,} bytes", bytes(buffer))
+        if len(buffer) > LARGEST_FROM_BOT:
+            raise self._too_long(buffer)
         return None
+
+    def _too_long(self, buffer: bytearray) -> InvalidFrame:
+        return InvalidFrame(f"wrote a line of more than {LARGEST_FROM_BOT:,} bytes", bytes(buffer))
 
     def read(self, message: bytes) -> pb.PlayRequest:
         try:
@@ -90,7 +95,7 @@ class JsonLines:
             why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
             line = message[:_LONGEST_SHOWN].decode(errors="replace")
             problem = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
-            raise NoFrame(f"{problem}; print log messages to standard error", message) from None
+            raise InvalidFrame(f"{problem}; print log messages to standard error", message) from None
 
     def encode(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"

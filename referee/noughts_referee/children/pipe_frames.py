@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES
+from noughts_proto.pipes import LARGEST_FROM_BOT, LENGTH_BYTES
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.children.framing import Framing, LengthPrefixed, NoFrame
+from noughts_referee.children.framing import Framing, InvalidFrame, LengthPrefixed
 from noughts_referee.children.stamped_pipes import last_write
 from noughts_referee.monotonic import Now, microseconds
 
@@ -51,7 +51,7 @@ class PipeFrames(ChildFrames):
                 await self._waiting
             self.last_read_us = self._now()
             request = self._framing.read(message)
-        except NoFrame as error:
+        except InvalidFrame as error:
             self._refuse(str(error), error.offending)
             return None
         if (self._unasked + 1) % _AT_ONCE == 0:
@@ -116,7 +116,7 @@ class PipeFrames(ChildFrames):
             return  # discarded, so that a writing child can end
         buffer = self._buffer
         buffer += data
-        if len(buffer) > LARGEST_UP + LENGTH_BYTES:
+        if len(buffer) > LARGEST_FROM_BOT + LENGTH_BYTES:
             self._paused = True
             self._loop.remove_reader(self._reading)
         self._wake()
@@ -147,7 +147,7 @@ class PipeFrames(ChildFrames):
         except OSError:
             # Read the frames that the child sent before it ended, because they still count.
             buffer = self._buffer
-            while not self.reason and len(buffer) <= LARGEST_UP and _read_into(buffer, self._reading):
+            while not self.reason and len(buffer) <= LARGEST_FROM_BOT and _read_into(buffer, self._reading):
                 pass
             self._end("closed its standard input")
             return len(data)

@@ -22,7 +22,7 @@ from noughts_referee.children import kernel, landlock, seccomp
 from noughts_referee.children.landlock import KEEP, READ, RUN, USE
 
 _MIB = 1024 * 1024
-_GRACE_SECONDS = 5
+_SHUTDOWN_CPU_SECONDS = 5
 """Seconds of processor time between the signal SIGXCPU and the end of a child."""
 _SIGNALS = 1024
 """Limit of waiting signals and timers. Linux counts those of all processes of a user together."""
@@ -48,7 +48,7 @@ _USERS = range(61184, 65520)
 """User IDs for children of root: those that systemd assigns temporarily to services."""
 
 
-class LockIncomplete(ExplainedError):
+class SandboxIncomplete(ExplainedError):
     """The sandbox is required, and this kernel cannot provide all of it."""
 
     def __init__(self, missing: Iterable[str]) -> None:
@@ -92,25 +92,25 @@ class Sandbox:
     """Processes and threads that its user already has."""
     port: int | None = None
 
-    def shut(self) -> None:
+    def restrict(self) -> None:
         """Restrict this process permanently. Raises OSError; then it can be half restricted, and must end."""
         rules, reading = self._rules(), self._needs_reading()
-        locks_files = landlock.version() > 0
+        has_landlock = landlock.version() > 0
         self._limit()
         if self.user is not None:
             kernel.become(self.user)
-        kernel.drop_capabilities(but_reading=reading and locks_files)
+        kernel.drop_capabilities(but_reading=reading and has_landlock)
         # Changing the user clears this, and a sandboxed process cannot change it.
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
-        if locks_files:
+        if has_landlock:
             landlock.restrict(rules, () if self.port is None else (self.port,))
         if seccomp.available():
             own_pid = None if self.programs else os.getpid()
             seccomp.restrict(own_pid=own_pid, tcp=self.port is not None, own_user=self.user is not None)
 
     def rehearse(self) -> None:
-        """Do the part of `shut` that has no effect. Raises OSError."""
+        """Do the part of `restrict` that has no effect. Raises OSError."""
         rules = self._rules()
         self._needs_reading()
         if landlock.version() > 0:
@@ -142,7 +142,7 @@ class Sandbox:
             (resource.RLIMIT_CORE, 0),
         ):
             _set_limit(what, most, most)
-        _set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + _GRACE_SECONDS)
+        _set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + _SHUTDOWN_CPU_SECONDS)
 
 
 def warm_up() -> None:
@@ -277,7 +277,7 @@ def tasks_of(user: int, *, in_namespace: bool = False) -> int:
 def gaps() -> tuple[str, ...]:
     """Return descriptions of what cannot be restricted here; empty if everything can."""
     if not kernel.is_linux():
-        return ("this is not Linux: child players run without a lock",)
+        return ("this is not Linux: child players run without a sandbox",)
     children: Children = "others"
     if os.getuid() != 0:
         children = "this user"

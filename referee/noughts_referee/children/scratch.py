@@ -1,4 +1,4 @@
-"""Scratch folders of children: their owner, and their removal, whatever they contain."""
+"""Scratch folders of children: which process owns them, and how they are removed with any contents."""
 
 import fcntl
 import os

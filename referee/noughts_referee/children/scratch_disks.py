@@ -16,7 +16,9 @@ _HEADROOM_DIVISOR = 16
 """A disk is larger than the limit by this part of it, so that `watch` can report which limit a child exceeds."""
 _MORE_FILES = 16
 """Further files that a disk can hold above its limit, so that a small limit works, too."""
-_CANNOT, _CAN = 1, 0
+_CAN = 0
+_CANNOT = 1
+"""Exit codes of the process that tries to mount a disk."""
 
 
 class ScratchDisks:
@@ -24,14 +26,14 @@ class ScratchDisks:
 
     def __init__(self, limits: Limits, *, in_user_namespace: bool) -> None:
         self.in_user_namespace = in_user_namespace
-        """Whether this process is in a user namespace of its own, whose tasks Linux then counts apart from others."""
+        """Whether this process has a user namespace of its own. Linux counts the tasks of each one separately."""
         size = limits.scratch_bytes + limits.scratch_bytes // _HEADROOM_DIVISOR
         files = limits.scratch_files + limits.scratch_files // _HEADROOM_DIVISOR + _MORE_FILES
         self._options = f"size={size},nr_inodes={files},mode=0700"
         self._mounted: set[str] = set()
 
     def mount(self, folder: str, user: int | None) -> None:
-        """Make an existing folder the disk of a user; None: of this one. Raises OSError."""
+        """Mount a disk of this user (None: the user of this process) at an existing folder. Raises OSError."""
         owner = "" if user is None else f",uid={user},gid={user}"
         kernel.mount_in_memory(folder, self._options + owner)
         self._mounted.add(folder)

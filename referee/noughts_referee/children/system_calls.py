@@ -1,7 +1,7 @@
 """The system calls that a child can make, and those that the zygote needs, by number on x86-64 and ARM64.
 
 A call that is missing from these tables is refused, so that calls of future Linux versions are refused too. `seccomp`
-makes a filter of the tables. Test a change with every kind of bot: `tests/referee/children/lock/test_runtimes.py`.
+makes a filter of the tables. Test a change with every kind of bot: `tests/referee/children/sandbox/test_runtimes.py`.
 """
 
 # fmt: off

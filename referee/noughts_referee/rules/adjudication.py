@@ -109,7 +109,9 @@ class Adjudication:
     @property
     def first_ply(self) -> int:
         """Return the ply from which a game can end."""
-        return 1 if self.by_scores or self.exact else self.draw_after or _NEVER
+        if self.by_scores or self.exact:
+            return 1
+        return self.draw_after or _NEVER
 
     def outcome(self, scores: Scores | None, ply: int) -> Outcome | None:
         """Return the outcome of a game of `ply` moves that the board has not decided; None if it continues.
@@ -117,7 +119,8 @@ class Adjudication:
         Resignations come first, then draws by scores, then draws by length. Proofs are not considered.
         """
         if self.resign is not None and self.resign.is_met(scores or {}, ply):
-            return lost(~ply & 1, Termination.ADJUDICATED)
+            last_mover = (ply - 1) % 2
+            return lost(last_mover, Termination.ADJUDICATED)
         if self.draw is not None and self.draw.is_met(scores or {}, ply):
             return _DRAW
         return _DRAW if ply >= self.draw_after > 0 else None

@@ -79,6 +79,7 @@ def _check(variant: Variant) -> None:
         raise _PluginError("`lines` must have at least one line, each a non-empty set of cells of the board")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
         raise _PluginError("`beside` must map lines to cells of the board")
+    # `Variant` keeps its argument `below` in `supports`.
     if len(variant.supports) != variant.cells:
         raise _PluginError(f"`below` must have a set for each of the {variant.cells} cells")
     occupied = 0

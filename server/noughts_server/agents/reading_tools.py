@@ -178,8 +178,8 @@ class ReadingTools:
         search: SearchFilter = None,
         state: StateFilter = None,
     ) -> Document:
-        """List tests of bot versions: running ones by priority, then the oldest first; stopped ones; the last to end
-        first."""
+        """List tests of bot versions: first running ones (of each owner by priority and age), then stopped ones, then
+        those that have ended, the newest first."""
         request = tests_pb2.ListTestsRequest(
             page_size=page_size or 0,
             page_token=page_token or "",

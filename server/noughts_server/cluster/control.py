@@ -38,7 +38,7 @@ class RemotePlay:
 
     async def wait_until_settled(self, resumed: Tournament | None = None) -> None:
         """See `TournamentPlay`. The referees finish and store the games from before a pause."""
-        self._store.check_trouble()
+        self._store.check_available()
 
     def apply_change(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""

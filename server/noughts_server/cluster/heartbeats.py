@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
-from noughts_server.core.errors import DatabaseTrouble, Draining
+from noughts_server.core.errors import DatabaseUnavailable, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import SILENCE_MS
@@ -70,12 +70,12 @@ class Membership:
     @asynccontextmanager
     async def belonging(self) -> AsyncIterator[None]:
         """Be a member of the cluster while the block runs."""
-        self._learn(await self._store.write_patiently(partial(beat, node=self.node, first=True)))
+        self._learn(await self._store.write_with_retries(partial(beat, node=self.node, first=True)))
         try:
             async with running(self._beat()):
                 yield
         finally:
-            with suppress(DatabaseTrouble, Draining, TimeoutError):
+            with suppress(DatabaseUnavailable, Draining, TimeoutError):
                 async with asyncio.timeout(BEAT_SECONDS):
                     await self._store.write(lambda connection: leave(connection, self.node.name))
 
@@ -95,7 +95,7 @@ class Membership:
             answer = await self._store.write_beside(partial(renew, node=self.node))
             if answer is not None:
                 return answer
-        return await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest))
+        return await self._store.write_with_retries(partial(beat, node=self.node, youngest=youngest))
 
     def _learn(self, beat: Beat) -> None:
         if beat.was_dead:

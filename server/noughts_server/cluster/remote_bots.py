@@ -49,7 +49,7 @@ class RemoteConnection:
         """Whether the next `BotAsks` must contain all games."""
         self.open_since_us: dict[int, int] = {}
         """The times at which the bot's earlier servers sent its open questions, by game, in µs of this clock."""
-        self.grace: asyncio.TimerHandle | None = None
+        self.reconnect_timer: asyncio.TimerHandle | None = None
         """The timer of the reconnect timeout, while it runs."""
         self._bots = bots
         self._presence = pb.BotPresence()
@@ -117,12 +117,12 @@ class RemoteConnection:
 class RemoteBots:
     """The remote bots, by key of the bot version."""
 
-    def __init__(self, referee: Referee, bus: Bus, membership: Membership, grace: float) -> None:
-        """Create the bots. `grace` is the reconnect timeout of a bot whose server is gone."""
+    def __init__(self, referee: Referee, bus: Bus, membership: Membership, reconnect_timeout: float) -> None:
+        """Create the bots. `reconnect_timeout` is the reconnect timeout of a bot whose server is gone."""
         self._referee = referee
         self._bus = bus
         self._membership = membership
-        self._grace = grace
+        self._reconnect_timeout = reconnect_timeout
         self.plays_undivided: Callable[[], bool] = lambda: True
         """Returns whether this referee gets a capacity that is too small to be divided."""
         self._wires: dict[int, RemoteConnection] = {}
@@ -206,9 +206,9 @@ class RemoteBots:
         self._referee.connect(wire.player, wire)
 
     def _stop_grace(self, wire: RemoteConnection) -> None:
-        if wire.grace is not None and wire.online:
-            wire.grace.cancel()
-            wire.grace = None
+        if wire.reconnect_timer is not None and wire.online:
+            wire.reconnect_timer.cancel()
+            wire.reconnect_timer = None
 
     def _server_silent(self, server: str) -> None:
         logger.warning("server_silent", server=server)
@@ -225,11 +225,13 @@ class RemoteBots:
         wire.server = ""
         player = wire.player
         wire.apply_presence(pb.BotPresence(version=player.key, opens=player.opens, stored_ends=player.stored_ends))
-        if wire.grace is None and wire.player.games:
-            wire.grace = asyncio.get_running_loop().call_later(self._grace, self._grace_ended, wire)
+        if wire.reconnect_timer is None and wire.player.games:
+            wire.reconnect_timer = asyncio.get_running_loop().call_later(
+                self._reconnect_timeout, self._reconnect_timed_out, wire
+            )
 
-    def _grace_ended(self, wire: RemoteConnection) -> None:
-        wire.grace = None
+    def _reconnect_timed_out(self, wire: RemoteConnection) -> None:
+        wire.reconnect_timer = None
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
     def divide_again(self) -> None:

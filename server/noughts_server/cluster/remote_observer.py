@@ -104,9 +104,9 @@ class RemoteObserver:
             if self._game(slot) is not None:
                 yield slot
 
-    def in_flight(self, tournament: int) -> int:
-        """As `WatchableGames.in_flight`."""
-        return self._referees.in_flight(tournament)
+    def count_running(self, tournament: int) -> int:
+        """As `WatchableGames.count_running`."""
+        return self._referees.count_running(tournament)
 
     def _game(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
         return self._view.games.get(self._names.get(slot, ""))

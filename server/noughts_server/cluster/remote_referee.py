@@ -243,7 +243,7 @@ class RemoteReferee:
             try:
                 for key in self._unread_tournaments(asks):
                     read = partial(read_conditions, tournament_id=key)
-                    self._conditions[key] = await self._store.read_patiently(read)
+                    self._conditions[key] = await self._store.read_with_retries(read)
                 self._take(asks)
             except Exception as error:
                 self._dropped.add(referee=asks.referee, error=repr(error))
@@ -573,13 +573,13 @@ class RemoteReferee:
 
     # State of the referees' games.
 
-    def in_flight(self, tournament: int | None = None) -> int:
+    def count_running(self, tournament: int | None = None) -> int:
         """Return the number of running games of all referees: of one tournament, or of all."""
         if tournament is None:
             return sum(referee.games_in_flight for referee in self.referees.values())
         return sum(report.games_in_flight for report in self._tournament_reports(tournament))
 
-    def queued(self) -> int:
+    def count_queued(self) -> int:
         """Return the number of games that wait at referees, of all tournaments."""
         return sum(referee.slots_queued for referee in self.referees.values())
 

@@ -97,7 +97,7 @@ class SharedUnits:
         """
         supply = self._supply
         while await self._release_units():
-            await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
+            await supply.progress.until(lambda: not supply.referee.count_running(supply.key))
 
     async def play(
         self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
@@ -131,10 +131,10 @@ class SharedUnits:
         most_queued = (
             self._queue_length if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
         )
-        queued = supply.referee.queued(supply.key)
+        queued = supply.referee.count_queued(supply.key)
         if settings.schedule.endless:
             # A ladder pairs the present bots again, so games that wait for absent ones must not delay others.
-            queued -= supply.referee.queued_for_absent(supply.key)
+            queued -= supply.referee.count_queued_for_offline(supply.key)
         if queued < most_queued:
             async for part in self._claim(opened_units, playing):
                 supply.referee.add(part)
@@ -172,7 +172,7 @@ class SharedUnits:
         running = [game.slot.ordinal for game in supply.referee.running(key)]
         await supply.recorder.flush()
         release = partial(hand_over, tournament_id=key, holder=node, running=running)
-        kept_units = await supply.store.write_patiently(release)
+        kept_units = await supply.store.write_with_retries(release)
         self._open_slots = {number: slots for number, slots in self._open_slots.items() if number in kept_units}
         self._unit_of = {ordinal: number for ordinal, number in self._unit_of.items() if number in kept_units}
         return kept_units
@@ -194,10 +194,10 @@ class SharedUnits:
         most = 1 if playing.timed and self._queue_length < _FEWEST_QUEUED else _MOST_UNITS
         # A read, because at the end of a tournament all referees look for units after each commit of another one.
         look = partial(has_free_units, tournament_id=key, holder=node, holding=holding)
-        if not played and not await supply.store.read_patiently(look):
+        if not played and not await supply.store.read_with_retries(look):
             return
         claim_units = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
-        claims = await supply.store.write_patiently(claim_units)
+        claims = await supply.store.write_with_retries(claim_units)
         for number in played:
             del self._open_slots[number]
         if claims and not self._has_claimed:
@@ -299,7 +299,7 @@ class SharedPlay:
             played_here = [get_tournament_by_id(connection, key) for key in keys]
             return played_here + running_tournaments(connection)
 
-        for tournament in await self._store.read_patiently(read):
+        for tournament in await self._store.read_with_retries(read):
             key, state = tournament.id, tournament.state
             self._report_stop(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:

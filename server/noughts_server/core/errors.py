@@ -28,7 +28,8 @@ class NoughtsError(ExplainedError):
     """The root of the server's errors. The text is for users, the attributes are for programs."""
 
     reason: ClassVar[str]
-    """The name of the class in UPPER_SNAKE. Programs can compare with it, because it does not change."""
+    """The name of the class in UPPER_SNAKE, or an earlier name. Programs can compare with it, because it does not
+    change."""
     text: ClassVar[str] = "{subject}"
     """The text, with the names of attributes in braces."""
     usual_hint: ClassVar[str] = ""
@@ -214,8 +215,10 @@ class Draining(Unavailable):
         super().__init__("the server is shutting down", retry_seconds=retry_seconds)
 
 
-class MachineTrouble(Unavailable):
+class MachineExhausted(Unavailable):
     """The server's machine has no disk space, files or memory left. Nothing was changed."""
+
+    reason = "MACHINE_TROUBLE"
 
     def __init__(self, problem: str, remedy: str, report: str = "") -> None:
         """`remedy` says what the operator can do. `report` is the text of the system, only for the operator."""
@@ -225,12 +228,12 @@ class MachineTrouble(Unavailable):
         self.report = report or problem
 
     @classmethod
-    def of(cls, error: BaseException) -> "MachineTrouble | None":
-        """Return the MachineTrouble for a system error that only the operator can fix; None for any other error."""
+    def of(cls, error: BaseException) -> "MachineExhausted | None":
+        """Return the MachineExhausted for a system error that only the operator can fix; None for any other error."""
         if isinstance(error, MemoryError):
             return cls("it has no memory left", _FREE_MEMORY)
-        if isinstance(error, OSError) and error.errno in MACHINE_TROUBLES:
-            problem, remedy = MACHINE_TROUBLES[error.errno]
+        if isinstance(error, OSError) and error.errno in MACHINE_PROBLEMS:
+            problem, remedy = MACHINE_PROBLEMS[error.errno]
             return cls(problem, remedy, report=str(error))
         return None
 
@@ -238,7 +241,7 @@ class MachineTrouble(Unavailable):
 _FREE_SPACE = "Free some space on the disk of the temporary folder (TMPDIR), or choose another one."
 _FREE_FILES = "Raise the limit of open files (`ulimit -n`, LimitNOFILE= of systemd), or end connections."
 _FREE_MEMORY = "Give the server more memory."
-MACHINE_TROUBLES = {
+MACHINE_PROBLEMS = {
     errno.ENOSPC: ("a disk of its machine is full", _FREE_SPACE),
     errno.EDQUOT: ("its disk quota is used up", _FREE_SPACE),
     errno.EFBIG: (
@@ -254,8 +257,10 @@ MACHINE_TROUBLES = {
 """Problems of the machine, and what the operator can do, by error number."""
 
 
-class DatabaseTrouble(Unavailable):
+class DatabaseUnavailable(Unavailable):
     """The database is unavailable. Nothing was changed, and the server resumes by itself."""
+
+    reason = "DATABASE_TROUBLE"
 
     problem: str = "it cannot be used"
     """The reason, as a clause about the database."""
@@ -269,42 +274,42 @@ class DatabaseTrouble(Unavailable):
         self.got = got or self.problem
 
 
-class DatabaseBusy(DatabaseTrouble):
+class DatabaseBusy(DatabaseUnavailable):
     """Another process has locked the database for more than 5 s."""
 
     problem = "another process has locked it"
     remedy = "Find that process with `fuser` or `lsof`, and end it."
 
 
-class DatabaseFull(DatabaseTrouble):
+class DatabaseFull(DatabaseUnavailable):
     """The disk of the database is full."""
 
     problem = "its disk is full"
     remedy = "Free some space on that disk."
 
 
-class DatabaseReadOnly(DatabaseTrouble):
+class DatabaseReadOnly(DatabaseUnavailable):
     """The file, folder or disk of the database is read-only."""
 
     problem = "it is read-only"
     remedy = "Make its file, its folder and its disk writable for this user."
 
 
-class DatabaseForbidden(DatabaseTrouble):
+class DatabaseForbidden(DatabaseUnavailable):
     """This user of PostgreSQL cannot create or change the tables of the database."""
 
     problem = "this user cannot create or change its tables"
     remedy = "Make this user the owner of the database: ALTER DATABASE ... OWNER TO ..."
 
 
-class DatabaseFailing(DatabaseTrouble):
+class DatabaseFailing(DatabaseUnavailable):
     """The disk of the database fails, or a limit on file sizes is reached."""
 
     problem = "its disk reports an error"
     remedy = "Check the kernel log (`dmesg`), disk quotas and file size limits."
 
 
-class DatabaseUnreachable(DatabaseTrouble):
+class DatabaseUnreachable(DatabaseUnavailable):
     """The PostgreSQL server does not answer."""
 
     problem = "its server cannot be reached"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from noughts_referee.comments import CommentLimits
 from noughts_server.core.errors import LONG_SECONDS, InvalidArgument, LimitReached
 
-ABSENCE_SECONDS = 600.0
+INACTIVITY_TIMEOUT_SECONDS = 600.0
 """Default of the time for which an entry can keep the games of others waiting."""
 BURST_SECONDS = 10
 """After this many quiet seconds a caller can use this many seconds of a limit per second at once."""

@@ -5,8 +5,10 @@ from typing import Any
 
 CELL = 40
 HALF = 20
-_EDGE, _APART = 2, 8
-"""Space around a board without labels, and between layers."""
+_EDGE = 2
+"""Space around a board of one layer without labels."""
+_APART = 8
+"""Space between layers, and around a board of several layers without labels."""
 _LARGEST_WHOLE = 20
 """A board with more columns or rows than this is cropped."""
 _LEAST_CROPPED = 15
@@ -16,7 +18,7 @@ _AROUND = 3
 
 
 class BoardLayout:
-    """The layers of a board, which are arranged in rows of equal length, with labels or without.
+    """The layers of a board, side by side in one or more rows, with labels or without.
 
     With `used`, the cells of all moves, a large board is cropped to the area in use. Cells outside of it are not drawn.
     """
@@ -30,7 +32,7 @@ class BoardLayout:
         self.top_name = self._board_rows - self._first_row
         self.stars = [
             (column, row)
-            for column, row in map(self.square, board["stars"])
+            for column, row in map(self.column_and_row, board["stars"])
             if 0 <= column < self.columns and 0 <= row < self.rows
         ]
         self.width, self.height = self.columns * CELL, self.rows * CELL
@@ -40,8 +42,8 @@ class BoardLayout:
         self.font = max(self._across * self.width, down * self.height) // 28 + 1
         self._edge = _APART if self.layers > 1 else _EDGE
         self._label = self.font * 8 // 5 if labels else self._edge
-        self.away = self._label // 2
-        """From an edge to the middle of its labels."""
+        self.label_distance = self._label // 2
+        """The distance from an edge to the middle of its labels."""
         self._top = self._label if self.layers > 1 else self._edge
         self.whole_width = self._across * (self._label + self.width + self._edge)
         self.whole_height = down * (self._top + self.height + self._label)
@@ -70,14 +72,14 @@ class BoardLayout:
         """Return the layer of a cell."""
         return cell // (self._board_columns * self._board_rows)
 
-    def square(self, cell: int) -> tuple[int, int]:
-        """Return column and row of the cell in the drawn part of its layer."""
+    def column_and_row(self, cell: int) -> tuple[int, int]:
+        """Return the column and the row of a cell, counted from the first drawn ones of its layer."""
         columns, rows = self._board_columns, self._board_rows
         return cell % columns - self._first_column, cell // columns % rows - self._first_row
 
     def centre(self, cell: int) -> tuple[int, int]:
         """Return the centre of a cell."""
-        (x, y), (column, row) = self.corner(self.layer(cell)), self.square(cell)
+        (x, y), (column, row) = self.corner(self.layer(cell)), self.column_and_row(cell)
         return x + column * CELL + HALF, y + row * CELL + HALF
 
     def grid(self, x: int, y: int, inset: int) -> str:
@@ -97,7 +99,7 @@ class BoardLayout:
         return "".join((*down, *across))
 
     def plate(self, x: int, y: int) -> str:
-        """Return the path of the plate over the layer with this corner: its edge and its holes."""
+        """Return the path of the plate in front of a board with gravity: its edge, and a hole for each cell."""
         hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
         holes = (
             f"M{x + column * CELL + 4} {y + row * CELL + HALF}{hole}"
@@ -107,7 +109,7 @@ class BoardLayout:
         return f"M{x} {y}h{self.width}v{self.height}h-{self.width}z" + "".join(holes)
 
     def axis_centres(self) -> tuple[str, str]:
-        """Return the centres of all columns and of all rows, layer by layer, for scripts; `-` if it is not drawn."""
+        """Return the centres of all columns and of all rows, layer by layer, for scripts; `-` for those not drawn."""
         columns = (
             str(x + column * CELL + HALF) if 0 <= column < self.columns else "-"
             for x, _ in self.corners
@@ -122,7 +124,10 @@ class BoardLayout:
 
 
 def _centred(indices: list[int], length: int, whole: int) -> tuple[int, int]:
-    """Return the start and the length of the part of an axis with `whole` indices that has these in its centre."""
+    """Return the first index and the length of the part of an axis to draw, with these indices in its centre.
+
+    `whole` is the length of the axis, and the part is no longer.
+    """
     length = min(length, whole)
     start = (min(indices) + max(indices) + 1 - length) // 2
     return max(0, min(whole - length, start)), length

@@ -194,11 +194,11 @@ def _labels(layout: BoardLayout) -> Iterator[str]:
     """Yield the names of columns, rows and layers."""
     for layer, (x, y) in enumerate(layout.corners, start=1):
         for column, name in enumerate(layout.names):
-            yield _label(x + column * CELL + HALF, y + layout.height + layout.away, name)
+            yield _label(x + column * CELL + HALF, y + layout.height + layout.label_distance, name)
         for row in range(layout.rows):
-            yield _label(x - layout.away, y + row * CELL + HALF, layout.top_name - row)
+            yield _label(x - layout.label_distance, y + row * CELL + HALF, layout.top_name - row)
         if layout.layers > 1:
-            yield _label(x + layout.width // 2, y - layout.away, f"layer {layer}")
+            yield _label(x + layout.width // 2, y - layout.label_distance, f"layer {layer}")
 
 
 def _label(x: int, y: int, name: object) -> str:

@@ -61,7 +61,7 @@ class WatchableGames(Protocol):
     def running(self, tournament: int) -> Iterator[SlotKey]:
         """Yield slots of the tournament with running games; only some of them if there are very many."""
 
-    def in_flight(self, tournament: int) -> int:
+    def count_running(self, tournament: int) -> int:
         """Return the number of running games of the tournament."""
 
 
@@ -106,8 +106,8 @@ class FeedObserver:
     def running(self, tournament: int) -> Iterator[SlotKey]:
         return (SlotKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
 
-    def in_flight(self, tournament: int) -> int:
-        return self._referee.in_flight(tournament)
+    def count_running(self, tournament: int) -> int:
+        return self._referee.count_running(tournament)
 
     # Called by the referee.
 

@@ -192,7 +192,7 @@ class TournamentsChannel(Channel):
                 # An entry was removed: send the whole table again.
                 increments.gone.append(state.now.name)
                 state.sent_rows = {}
-            message = state.changes(self._observer.in_flight(key), self._live_games(key))
+            message = state.changes(self._observer.count_running(key), self._live_games(key))
             if message is not None:
                 increments.tournaments.append(message)
             if self._slug is None and state.is_over:

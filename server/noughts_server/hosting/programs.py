@@ -27,7 +27,7 @@ from noughts_proto.interpreter import python
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail
 from noughts_referee.children.scratch import remove_tree
-from noughts_server.core.errors import InvalidArgument, MachineTrouble
+from noughts_server.core.errors import InvalidArgument, MachineExhausted
 
 WASM, PY = "wasm", "py"
 KINDS = (WASM, PY)
@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> int:
         entry = examine(request["kind"], request["entry"], content, Path("bot").absolute(), request["packages"])
         answer: dict[str, object] = {"entry": entry}
     except OSError as failure:
-        if MachineTrouble.of(failure) is None:
+        if MachineExhausted.of(failure) is None:
             raise
         answer = {"errno": failure.errno}
     except (InvalidArgument, MemoryError) as failure:
@@ -257,7 +257,7 @@ def _unpack(content: bytes, folder: Path) -> None:
     except InvalidArgument:
         raise
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        if MachineTrouble.of(error):
+        if MachineExhausted.of(error):
             raise  # The author's file is not the cause.
         reason = error.strerror if isinstance(error, OSError) else error  # without paths of this machine
         raise _bad(f"one that cannot be unpacked ({reason})", "a complete zip file, without a password") from None

@@ -28,7 +28,7 @@ from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, Program, examine_and_place, open_for_passage, program_folder
 from noughts_server.hosting.trials import Trials
 from noughts_server.hosting.unpacked import UnpackedPrograms, space_of
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
@@ -71,9 +71,9 @@ class Acceptance:
     """Packages that Python bots can import in addition to the standard library."""
 
     @property
-    def locking(self) -> Locking:
+    def sandbox_mode(self) -> SandboxMode:
         """Return the required sandbox: WebAssembly has its own, Python needs the complete one."""
-        return Locking.REQUIRED if PY in self.kinds else Locking.USUAL
+        return SandboxMode.REQUIRED if PY in self.kinds else SandboxMode.USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +128,17 @@ class _Playing:
 async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Host], "SubmittedBots"]]:
     """Yield a function that returns the submitted bots of a host. They can run inside the block.
 
-    Raises LockIncomplete if Python is accepted and the sandbox is incomplete.
+    Raises SandboxIncomplete if Python is accepted and the sandbox is incomplete.
     """
     with closing(OwnedFolder("noughts-bots-")) as folder:
         open_for_passage(folder.path)
-        async with launching(acceptance.locking, logger.warning) as launcher:
+        async with launching(acceptance.sandbox_mode, logger.warning) as launcher:
             yield lambda host: SubmittedBots(host, launcher, acceptance, Path(folder.path))
 
 
 @asynccontextmanager
 async def submitted_bots_of_server(acceptance: Acceptance) -> AsyncIterator[Callable[[Server], "SubmittedBots"]]:
-    """Do the same for a server. Raises LockIncomplete."""
+    """Do the same for a server. Raises SandboxIncomplete."""
     async with submitted_bots(acceptance) as make:
         yield lambda server: make(Host.of_server(server))
 

@@ -29,7 +29,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_server.core.resource_names import game_name
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.launching.players import Player, start_player
 
 _MOST_DEATHS = 3
@@ -65,7 +65,7 @@ class RelayPlan:
     """0: as in its hello."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
-    locking: Locking = Locking.USUAL
+    sandbox_mode: SandboxMode = SandboxMode.USUAL
     processes: int = 1
     """Number of processes, whose games add up."""
     memory_bytes: int = 0
@@ -77,7 +77,7 @@ async def relay(
 ) -> None:
     """Play until the server ends the session. `on_output` receives each piece of the player's stderr.
 
-    Raises PlayerFailed, PlayerRefused, LockIncomplete, and the errors of `keep_connecting`.
+    Raises PlayerFailed, PlayerRefused, SandboxIncomplete, and the errors of `keep_connecting`.
     """
     deaths = 0
 
@@ -88,7 +88,7 @@ async def relay(
             login = replace(login, wait=math.inf)
         on_event(event)
 
-    async with launching(plan.locking, lambda text: on_event(RelayNotice(text))) as launcher:
+    async with launching(plan.sandbox_mode, lambda text: on_event(RelayNotice(text))) as launcher:
         while True:
             try:
                 return await keep_connecting(

@@ -144,14 +144,16 @@ class CourseFolder:
         store = await Store.open(url_of(self.database.absolute()), create=organiser)
         try:
             now = store.now_ms()
-            life_ms = None if end is None else round(end.timestamp() * 1000) - now
-            if life_ms is not None and life_ms <= 0:
+            lifetime_ms = None if end is None else round(end.timestamp() * 1000) - now
+            if lifetime_ms is not None and lifetime_ms <= 0:
                 hint = f"Write a later time into {self.settings}, then start `noughts course serve` again."
                 raise LeagueProblem(f"closes: got {end}, which is in the past, expected a time in the future", hint)
 
             def make_all(connection: Connection) -> dict[str, str]:
                 scopes: tuple[str, ...] = ("play", "submit")
-                make = partial(create_token, connection, label=COURSE_LABEL, scopes=scopes, life_ms=life_ms, now_ms=now)
+                make = partial(
+                    create_token, connection, label=COURSE_LABEL, scopes=scopes, lifetime_ms=lifetime_ms, now_ms=now
+                )
                 tokens = {login: make(owner=login) for login in logins}
                 if organiser:
                     scopes = ("admin", "organise", "play")

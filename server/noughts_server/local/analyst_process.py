@@ -27,7 +27,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Thought, parse_variant
 from noughts_referee.rules.thoughts import within_limits
 from noughts_server.bot_check.child_session import ChildSession, child_session
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.runtime.judging_process import yield_to_games
 
 _REST_SECONDS = 20.0
@@ -82,7 +82,7 @@ async def _player(spec: BotSpec, seconds: float, gaps: list[str]) -> AsyncIterat
         yield _ReferenceBot(spec)
         return
     async with (
-        launching(Locking.USUAL, gaps.append) as launcher,
+        launching(SandboxMode.USUAL, gaps.append) as launcher,
         child_session(spec, launcher, ChildSettings(), move_seconds=seconds + _REST_SECONDS) as session,
     ):
         await session.greet()

@@ -14,7 +14,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import ENGINE_MARGIN_US, MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome, Termination
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics
@@ -104,7 +104,7 @@ class LocalPlan:
     """The tournament to resume there, `ID` of `tournaments/ID`; empty: a new one."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Time limits of child players: programs, plugins and engines that the referee starts."""
-    locking: Locking = Locking.USUAL
+    sandbox_mode: SandboxMode = SandboxMode.USUAL
     """The sandbox of programs and plugins."""
     processes: int = 0
     """The number of processes of each child player; 0: `processes_of` chooses it."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.local.bot_process import BotProcess, bot_process, load_reference_bots
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
@@ -38,7 +38,7 @@ async def play_locally(
     on_note: Callable[[str], None] = lambda note: None,
     on_game: "Callable[[PlayedGame, MatchGames], None]" = lambda game, match: None,
 ) -> LocalOutcome:
-    """Play the plan to its end or until `stop`. Raise LocalError, LockIncomplete, or the errors of a server's start.
+    """Play the plan to its end or until `stop`. Raise LocalError, SandboxIncomplete, or the errors of a server's start.
 
     `on_note` gets lines for the user about the sandbox, `on_game` each game as soon as it is stored, with the counts of
     all games if there are two bots.
@@ -47,7 +47,7 @@ async def play_locally(
     earlier one, it begins with those games.
     """
     async with AsyncExitStack() as stack:
-        if plan.database is not None and plan.locking is not Locking.OFF:
+        if plan.database is not None and plan.sandbox_mode is not SandboxMode.OFF:
             for spec in plan.specs:
                 if spec.child_kind:
                     check_out_of_reach(plan.database, spec)
@@ -113,7 +113,7 @@ class LocalServer:
 async def local_server(plan: LocalPlan, on_note: Callable[[str], None]) -> AsyncIterator[LocalServer]:
     """Yield a server for plans whose bots are of the same kinds as in this one.
 
-    Raises LockIncomplete, or the errors of a server's start.
+    Raises SandboxIncomplete, or the errors of a server's start.
     """
     async with AsyncExitStack() as stack:
         if plan.engine_note:
@@ -130,7 +130,7 @@ def _launching_for(plan: LocalPlan, on_note: Callable[[str], None]) -> "Abstract
         load_reference_bots()
     # Without sandboxed processes there is nothing to report about the sandbox.
     on_sandbox_note = on_note if plan.has_children else lambda note: None
-    return launching(plan.locking, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
+    return launching(plan.sandbox_mode, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
 
 
 @asynccontextmanager
@@ -158,7 +158,7 @@ def _server_of(database: str, *, scales_time: bool) -> "AbstractAsyncContextMana
             listen="127.0.0.1:0",
             database=database,
             network_cap_us=0,  # all bots are on this machine
-            grace=5.0,
+            reconnect_timeout=5.0,
             reflection=False,
             explorer=False,
             puzzle_search=False,

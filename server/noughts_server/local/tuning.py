@@ -61,7 +61,7 @@ async def tune(
 
     Raises:
         LocalError: a bot that cannot play, or that could not be started.
-        LockIncomplete: an incomplete sandbox, if the plan requires a complete one.
+        SandboxIncomplete: an incomplete sandbox, if the plan requires a complete one.
     """
     async with local_server(plan, on_note) as server:
         while not course.finished and not stop.finishing.is_set():

@@ -1,6 +1,6 @@
 """The measurements of a server or a referee of a cluster, as plain counters that are read on demand.
 
-They count events that cover many games: a commit, a second, a tick of the timer, never a single game or move.
+They are updated once for each commit, second or tick of the timer, never for a single game or move.
 """
 
 import time
@@ -89,7 +89,7 @@ class Counters:
         self._began = clock()
         self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
         self._progress: dict[int, deque[_Progress]] = {}
-        """The numbers of games of a running tournament with their times, at most one each second."""
+        """By running tournament, its numbers of stored games over the last minute, at most one for each second."""
 
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
@@ -132,14 +132,14 @@ class Counters:
         return (last.games - first.games) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
-        due = 0
+        ticks = 0
 
         def observe(delay: float) -> None:
-            nonlocal due
+            nonlocal ticks
             self.lag.observe(delay)
-            due += 1
-            if due == _TICKS_A_SECOND:
-                due = 0
+            ticks += 1
+            if ticks == _TICKS_A_SECOND:
+                ticks = 0
                 self._samples.append(self._sample())
 
         await self._referee.stalls.watch(1 / _TICKS_A_SECOND, observe)

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from noughts_proto.v1.cluster_pb2 import RefereePresence
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
-from noughts_server.core.errors import AddressUnusable, DatabaseTrouble
+from noughts_server.core.errors import AddressUnusable, DatabaseUnavailable
 from noughts_server.core.limits import Limits
 from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
@@ -41,7 +41,7 @@ class NoughtsMetrics(Collector):
     """Metrics of one part of a process."""
 
     async def refresh(self) -> None:
-        """Read from the database what `collect` needs. Raises DatabaseTrouble."""
+        """Read from the database what `collect` needs. Raises DatabaseUnavailable."""
 
 
 @asynccontextmanager
@@ -83,7 +83,7 @@ async def serving_metrics(
 
 async def _refresh(parts: Sequence[NoughtsMetrics]) -> None:
     """Have all parts read from the database, unless that takes too long."""
-    with suppress(DatabaseTrouble, TimeoutError):
+    with suppress(DatabaseUnavailable, TimeoutError):
         async with asyncio.timeout(_REFRESH_SECONDS):
             for part in parts:
                 await part.refresh()
@@ -130,7 +130,7 @@ class PlayMetrics(NoughtsMetrics):
         Call it on the event loop's thread, because only that thread changes the counters.
         """
         counters, referee, wires = self.counters, self.referee, self.sessions.counts
-        trouble = self.store.trouble
+        outage = self.store.outage
         yield _gauges("noughts_build_info", "Always 1; the label is the version.", "version", {software_version(): 1})
         yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
         yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
@@ -140,8 +140,10 @@ class PlayMetrics(NoughtsMetrics):
             "termination",
             {str(Termination(kind)): count for kind, count in counters.terminations.items()},
         )
-        yield GaugeMetricFamily("noughts_games_in_flight", "Concurrent games.", referee.in_flight())
-        yield GaugeMetricFamily("noughts_slots_queued", "Scheduled games that wait for capacity.", referee.queued())
+        yield GaugeMetricFamily("noughts_games_in_flight", "Concurrent games.", referee.count_running())
+        yield GaugeMetricFamily(
+            "noughts_slots_queued", "Scheduled games that wait for capacity.", referee.count_queued()
+        )
         yield _histogram(
             "noughts_commit_seconds", "Duration of a commit, including the wait for the writer.", counters.commits
         )
@@ -167,14 +169,14 @@ class PlayMetrics(NoughtsMetrics):
             "noughts_database_trouble",
             "1 while the database is unavailable; otherwise absent.",
             "reason",
-            {} if trouble is None else {trouble.reason: 1},
+            {} if outage is None else {outage.reason: 1},
         )
         yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self.sessions.present()))
         yield _counters(
             "noughts_frames",
             "Frames to bots (down) and from them (up).",
             "direction",
-            {"down": wires.frames_down, "up": wires.frames_up},
+            {"down": wires.frames_sent, "up": wires.frames_received},
         )
         yield CounterMetricFamily("noughts_complaints", "Answers to questions that were never sent.", wires.complaints)
         yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", referee.late_answers)

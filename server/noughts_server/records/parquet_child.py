@@ -15,7 +15,7 @@ if __name__ == "__main__":
     if kernel.is_linux():
         forbid()
         limits = Limits(memory_bytes=READER_BYTES)
-        Sandbox(limits, sys.argv[1], readable=(), programs=False, user=None, tasks=tasks_of(os.getuid())).shut()
+        Sandbox(limits, sys.argv[1], readable=(), programs=False, user=None, tasks=tasks_of(os.getuid())).restrict()
     from noughts_server.records.parquet import lines_of
 
     sys.stdout.writelines(lines_of(sys.stdin.buffer))

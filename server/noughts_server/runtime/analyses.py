@@ -134,14 +134,14 @@ class Analyses:
         store: Store,
         bus: Bus,
         *,
-        games_in_flight: Callable[[], int],
+        count_running: Callable[[], int],
         leads: Callable[[], bool],
         limits: Limits,
         longest_seconds: float = LONGEST_SECONDS,
     ) -> None:
         self._store = store
         self._bus = bus
-        self._games_in_flight = games_in_flight
+        self._count_running = count_running
         self._leads = leads
         self._queue = AnalysisQueue(limits)
         self._longest_seconds = longest_seconds
@@ -149,7 +149,7 @@ class Analyses:
         self._current: GameToAnalyse | None = None
 
     def request(self, caller: str, game: GameToAnalyse) -> None:
-        """Add a game to the queue, unless it waits already. Raises LimitReached."""
+        """Request the analysis of a game for a caller; see `AnalysisQueue.add`. Raises LimitReached."""
         request = AnalysisRequest(caller, game)
         if self._leads():
             self._add(request)
@@ -161,7 +161,7 @@ class Analyses:
             self._queue.add(request)
             self._requested.set()
 
-    def _hear(self, request: AnalysisRequest) -> None:
+    def _receive_request(self, request: AnalysisRequest) -> None:
         """Add the request of another server."""
         if self._leads():
             with suppress(LimitReached):  # the caller asks again
@@ -169,7 +169,7 @@ class Analyses:
 
     async def run(self) -> None:
         """Analyse games until cancelled."""
-        with listening(self._bus, REQUESTED, self._hear):
+        with listening(self._bus, REQUESTED, self._receive_request):
             while True:
                 await self._requested.wait()
                 if not self._leads():
@@ -182,7 +182,7 @@ class Analyses:
                 with logging_errors(logger, "analysis_failed"):
                     processor_seconds = await self._analyse(self._current)
                 self._current = None
-                if self._games_in_flight():
+                if self._count_running():
                     await asyncio.sleep(min(_PLAYING_RATIO * processor_seconds, _LONGEST_PAUSE_SECONDS))
 
     async def _analyse(self, game: GameToAnalyse) -> float:
@@ -201,9 +201,9 @@ class Analyses:
         except JudgingError as failure:
             logger.error("analysis_failed", tournament_id=game.tournament_id, ordinal=game.ordinal, reason=str(failure))
             if not isinstance(failure, TookTooLongError):
-                await self._store.write_patiently(partial(store_failure, game=game, reason=failure.reason))
+                await self._store.write_with_retries(partial(store_failure, game=game, reason=failure.reason))
             return time.monotonic() - began
-        await self._store.write_patiently(partial(store_analysis, game=game, document=computed.document))
+        await self._store.write_with_retries(partial(store_analysis, game=game, document=computed.document))
         return computed.processor_seconds
 
 

@@ -23,10 +23,10 @@ async def expiring_challenges(store: Store, sessions: Sessions, director: Direct
     """
     waiting: set[str] = set()
     while True:
-        await asyncio.sleep(max(1.0, sessions.settings.grace))
+        await asyncio.sleep(max(1.0, sessions.settings.reconnect_timeout))
         before, waiting = waiting, set()
         with logging_errors(logger, "challenge_check_failed"):
-            challenges = await store.read_patiently(open_challenges) if leads() else {}
+            challenges = await store.read_with_retries(open_challenges) if leads() else {}
             waiting = {slug for slug, versions in challenges.items() if not all(map(sessions.online, versions))}
             for slug in waiting & before:
                 logger.info("challenge_expired", tournament=slug)

@@ -224,8 +224,8 @@ class Director:
     async def open_seasons(self) -> None:
         """Open the next season of each league whose last one has ended."""
         now = self.store.now_ms()
-        for league in await self.store.read_patiently(ended_leagues):
-            opened = await self.store.write_patiently(partial(open_next_season, league_id=league, now_ms=now))
+        for league in await self.store.read_with_retries(ended_leagues):
+            opened = await self.store.write_with_retries(partial(open_next_season, league_id=league, now_ms=now))
             if opened is not None:
                 logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
 
@@ -233,10 +233,10 @@ class Director:
         """Start the tournaments that are due; return the time of the next start in milliseconds, None without one."""
         now = self.store.now_ms()
         failure: NoughtsError | None = None
-        for slug in await self.store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
+        for slug in await self.store.read_with_retries(lambda connection: due_tournaments(connection, now_ms=now)):
             try:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
-                tournament = await self.store.write_patiently(start)
+                tournament = await self.store.write_with_retries(start)
             except NoughtsError as error:
                 failure = error  # raised after the other tournaments have started
                 continue
@@ -244,7 +244,7 @@ class Director:
             self.play.apply_change(tournament)
         if failure is not None:
             raise failure
-        return await self.store.read_patiently(next_start)
+        return await self.store.read_with_retries(next_start)
 
 
 def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:

@@ -23,7 +23,7 @@ _NOTHING_PAUSE_SECONDS = 1.0
 """The pause if there is nothing to count, or another server does it."""
 
 
-async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:
+async def exploring(store: Store, count_running: Callable[[], int], leads: Callable[[], bool]) -> None:
     """Count games until cancelled. Of the servers of a cluster only the one that `leads` does it.
 
     Tournaments take turns, so that none waits until another is counted completely.
@@ -40,7 +40,7 @@ async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Cal
                 turn = tournament
                 await store.write(partial(count_some, tournament_id=turn))
                 ratio = _IDLE_RATIO
-                if games_in_flight():
+                if count_running():
                     ratio = _BUSY_RATIO if is_busy else _PLAYING_RATIO
                 pause = min(ratio * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
             else:

@@ -46,7 +46,7 @@ async def pairing_online_bots(
             joined.clear()
             if leads():
                 with logging_errors(logger, "ladder_check_failed"):
-                    rows = await store.read_patiently(ladder_entries)
+                    rows = await store.read_with_retries(ladder_entries)
                     recorder.pair_again(_changes(rows, sessions.logins_online(), changed))
             await asyncio.sleep(_PAUSE_SECONDS)
             await set_within(news, _CHECK_SECONDS)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import structlog
 
-from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.pruning import Leftover, ended_tokens, leftovers
@@ -20,7 +20,7 @@ _REST_SECONDS = 0.1
 async def deleting_leftovers(store: Store) -> None:
     """Delete old answers to requests and ended tokens, at the start and then once an hour, until cancelled."""
     while True:
-        with logging_errors(logger, "leftovers_not_deleted"), suppress(DatabaseTrouble):  # reported where it occurs
+        with logging_errors(logger, "leftovers_not_deleted"), suppress(DatabaseUnavailable):  # reported where it occurs
             await delete_leftovers(store)
         await asyncio.sleep(_PERIOD_SECONDS)
 

@@ -32,7 +32,7 @@ _LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0
 
 async def finding_puzzles(
     store: Store,
-    games_in_flight: Callable[[], int],
+    count_running: Callable[[], int],
     leads: Callable[[], bool],
     first_pause: float = _FIRST_PAUSE_SECONDS,
 ) -> None:
@@ -53,7 +53,7 @@ async def finding_puzzles(
             if games is not None:
                 last_tournament = games.tournament_id
                 await search(store, games)
-                ratio = _PLAYING_RATIO if games_in_flight() else _IDLE_RATIO
+                ratio = _PLAYING_RATIO if count_running() else _IDLE_RATIO
                 pause = min(ratio * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
 
 

@@ -227,7 +227,7 @@ class Recorder:
             return store(connection, again=is_repeated, referee=self.referee)
 
         try:
-            return await self.store.write_patiently(commit)
+            return await self.store.write_with_retries(commit)
         except DatabaseDamaged as error:
             if absences:
                 # The damage can be in one of these ladders. No game must be lost by that.
@@ -251,7 +251,7 @@ class Recorder:
             raise _TrialSucceeded
 
         try:
-            await self.store.write_patiently(trial)
+            await self.store.write_with_retries(trial)
         except _TrialSucceeded:
             return False
         except DatabaseDamaged:

@@ -245,7 +245,10 @@ class Sessions:
         welcome = pb.Welcome(session=session, server=software_version(), protocol=PROTOCOL)
         welcome.bot = bot_name(bot.bot)
         welcome.version = bot.resource
-        welcome.heartbeat_ms, welcome.grace_ms = round(settings.heartbeat * 1000), round(settings.grace * 1000)
+        welcome.heartbeat_ms, welcome.grace_ms = (
+            round(settings.heartbeat * 1000),
+            round(settings.reconnect_timeout * 1000),
+        )
         welcome.max_games = min(hello.max_games or UNTIMED_GAMES, MOST_GAMES)
         welcome.comment_bytes = self._referee.comment_limits.move
         return welcome

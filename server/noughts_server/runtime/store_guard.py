@@ -13,7 +13,7 @@ from contextlib import suppress
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.store.engine.database import Store
 
 logger = structlog.get_logger("noughts.store")
@@ -39,7 +39,7 @@ class StoreGuard:
         self._unavailable_since = 0.0
         self.outages = 0
         """The number of times that the database became unavailable."""
-        store.on_trouble = self._note_change
+        store.on_outage_change = self._note_change
 
     async def run(self) -> None:
         """Watch until cancelled. Raise DatabaseGone if the files of the database were removed."""
@@ -54,27 +54,27 @@ class StoreGuard:
 
     async def _retry_until_available(self) -> None:
         # A stopping server makes the write fail.
-        with suppress(DatabaseTrouble):
+        with suppress(DatabaseUnavailable):
             while True:
                 await self._has_changed.wait()
                 self._has_changed.clear()
                 if self._report_serving is not None:
-                    await self._report_serving(self._store.trouble is None)
-                if self._store.trouble is not None:
+                    await self._report_serving(self._store.outage is None)
+                if self._store.outage is not None:
                     # This returns when a write has succeeded, or fails. After a failure, another task's write can
                     # succeed: then `_note_change` sets the event again.
                     await self._store.try_to_write()
 
     def _note_change(self) -> None:
-        trouble = self._store.trouble
-        if trouble is not None:
+        outage = self._store.outage
+        if outage is not None:
             if not self._unavailable_since:
                 self._unavailable_since = time.monotonic()
             self.outages += 1
             if self._referee is not None:
                 self._referee.hold(_HOLD_REASON)
-            facts = {"reason": trouble.reason, "problem": trouble.problem, "got": trouble.got}
-            logger.error("database_unavailable", **facts, hint=trouble.remedy)
+            facts = {"reason": outage.reason, "problem": outage.problem, "got": outage.got}
+            logger.error("database_unavailable", **facts, hint=outage.remedy)
         else:
             seconds = time.monotonic() - self._unavailable_since
             self._unavailable_since = 0.0

@@ -140,21 +140,21 @@ class Supply(Generic[U]):
 
     async def read_tournament(self) -> Tournament:
         """Return the tournament as it is stored now."""
-        return await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, self.key))
+        return await self.store.read_with_retries(lambda connection: get_tournament_by_id(connection, self.key))
 
     async def read_conditions(self) -> GameConditions:
         """Read the conditions of its games, and end the games of withdrawn entries."""
-        self.conditions = await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
+        self.conditions = await self.store.read_with_retries(lambda connection: read_conditions(connection, self.key))
         self.withdraw_entries(self.conditions.withdrawn)
         return self.conditions
 
     def is_idle(self) -> bool:
         """Return whether the referee has no waiting and no running game of the tournament."""
-        return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
+        return not self.referee.count_queued(self.key) and not self.referee.count_running(self.key)
 
     def _others_play(self) -> bool:
         """Return whether games of other tournaments are running."""
-        return self.referee.in_flight() > self.referee.in_flight(self.key)
+        return self.referee.count_running() > self.referee.count_running(self.key)
 
 
 class AllUnits:
@@ -189,7 +189,7 @@ class AllUnits:
         while not is_idle and tournament.games_total == total:
             await supply.progress.until(lambda: self._can_claim_more(kind, known_total=total))
             is_idle = supply.is_idle()
-            if is_idle or not supply.referee.queued(supply.key):
+            if is_idle or not supply.referee.count_queued(supply.key):
                 # The results of the last games can lead to more games: the next round, or an extension.
                 await supply.recorder.flush()
             tournament = await supply.read_tournament()
@@ -203,7 +203,7 @@ class AllUnits:
     async def _unfinished(self) -> range:
         """Return the units that are not claimed yet."""
         supply = self._supply
-        units = await supply.store.read_patiently(lambda connection: unfinished_units(connection, supply.key))
+        units = await supply.store.read_with_retries(lambda connection: unfinished_units(connection, supply.key))
         return units if self._next_unit is None else range(self._next_unit, units.stop)
 
     async def _hand_out(
@@ -217,7 +217,7 @@ class AllUnits:
             # A ladder limits its open pairings itself. Games that wait for an absent bot must not delay others.
             if settings.throughput or settings.schedule.endless:
                 return True
-            return supply.referee.queued(supply.key) < most_queued
+            return supply.referee.count_queued(supply.key) < most_queued
 
         numbers = iter(units)
 
@@ -225,7 +225,9 @@ class AllUnits:
             for number in numbers:
                 await supply.progress.until(has_room)
                 await supply.recorder.wait_for_space()
-                claim = await supply.store.write_patiently(partial(claim_unit, tournament_id=supply.key, number=number))
+                claim = await supply.store.write_with_retries(
+                    partial(claim_unit, tournament_id=supply.key, number=number)
+                )
                 unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
                 async for part in opened_units.parts(unit, claim.game_pairs):
                     yield part
@@ -252,6 +254,6 @@ class AllUnits:
             return True
         if kind.endless and supply.games_total > known_total:
             return True
-        if not (kind.endless or kind.pairs_ahead) or supply.referee.queued(supply.key):
+        if not (kind.endless or kind.pairs_ahead) or supply.referee.count_queued(supply.key):
             return False
         return supply.games_total > known_total or supply.recorder.backlog > 0

@@ -148,8 +148,8 @@ class ThroughputQueue:
         """Give the next turn if games can begin. Call it after each change of games, requests or tournaments."""
         for share in self._shares.values():
             if share.pace is not None:
-                running = self._referee.in_flight(share.key)
-                finished = share.games_handed_out - running - self._referee.queued(share.key)
+                running = self._referee.count_running(share.key)
+                finished = share.games_handed_out - running - self._referee.count_queued(share.key)
                 share.pace.update(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
@@ -163,8 +163,8 @@ class ThroughputQueue:
 
         for share in self._shares.values():
             # Games that wait for an absent bot take no capacity of the other one.
-            waiting = self._referee.queued(share.key) if all(seats_of(share)) else 0
-            games = dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting)
+            waiting = self._referee.count_queued(share.key) if all(seats_of(share)) else 0
+            games = dict.fromkeys(share.bots, self._referee.count_running(share.key) + waiting)
             for timed in {False, share.timed}:
                 seats_taken[timed, share.guest].update(games)
 
@@ -175,7 +175,7 @@ class ThroughputQueue:
             """
             _, space = sizes[share.timed, share.owner]
             if share.pace is not None:
-                begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
+                begun = self._referee.count_running(share.key) + self._referee.count_queued(share.key)
                 space = min(space, share.pace.games - begun)
             if any(users[share.guest, bot] > 1 for bot in share.bots):
                 taken = seats_taken[share.timed, share.guest]
@@ -185,7 +185,7 @@ class ThroughputQueue:
 
         def is_ready(share: _Share) -> bool:
             size, _ = sizes[share.timed, share.owner]
-            return share.wants_turn and self._referee.queued(share.key) < min(size, space_of(share))
+            return share.wants_turn and self._referee.count_queued(share.key) < min(size, space_of(share))
 
         ready = [share for share in self._shares.values() if is_ready(share)]
         if ready:
@@ -219,8 +219,8 @@ class ThroughputQueue:
         """
         timed = asking.timed
         rivals = [share for share in self._shares.values() if share.timed is timed]
-        running = sum(self._referee.in_flight(share.key) for share in rivals)
-        owner_games = sum(self._referee.in_flight(share.key) for share in rivals if share.owner == asking.owner)
+        running = sum(self._referee.count_running(share.key) for share in rivals)
+        owner_games = sum(self._referee.count_running(share.key) for share in rivals if share.owner == asking.owner)
         ready_rivals = [share for share in rivals if share.seats]
         limit = max((share.seats for share in ready_rivals), default=1)
         if len(rivals) == 1:

@@ -8,7 +8,7 @@ import grpc
 import structlog
 
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
@@ -23,7 +23,7 @@ async def closing_ended_sessions(store: Store, sessions: Sessions) -> None:
     """Check the tokens of all open sessions once a second, in one query, until cancelled."""
     while True:
         await asyncio.sleep(_PERIOD_SECONDS)
-        with logging_errors(logger, "token_check_failed"), suppress(DatabaseTrouble):  # reported where it occurs
+        with logging_errors(logger, "token_check_failed"), suppress(DatabaseUnavailable):  # reported where it occurs
             await close_ended_sessions(store, sessions)
 
 

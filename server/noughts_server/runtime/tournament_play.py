@@ -18,7 +18,7 @@ import structlog
 from noughts_referee.referee import Referee
 from noughts_referee.rules import InvalidInput
 from noughts_referee.work_units import GameConditions
-from noughts_server.core.errors import DatabaseDamaged, DatabaseTrouble, InvalidArgument, NoughtsError, Unavailable
+from noughts_server.core.errors import DatabaseDamaged, DatabaseUnavailable, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
@@ -63,14 +63,14 @@ _NO_TOURNAMENT = 0
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 
-def stop_reason(tournament: Tournament, problems: Mapping[int, str], trouble: DatabaseTrouble | None) -> str:
+def stop_reason(tournament: Tournament, problems: Mapping[int, str], outage: DatabaseUnavailable | None) -> str:
     """Return why a running tournament is not played; empty if it is played.
 
     `problems` has reasons that are not stored yet, by key.
     """
     reason = tournament.reason or problems.get(tournament.id, "")
-    if not reason and trouble is not None and tournament.state is TournamentState.RUNNING:
-        return f"no result can be stored in the database, because {trouble.problem}. Fix: {trouble.remedy}"
+    if not reason and outage is not None and tournament.state is TournamentState.RUNNING:
+        return f"no result can be stored in the database, because {outage.problem}. Fix: {outage.remedy}"
     return reason
 
 
@@ -92,7 +92,7 @@ class TournamentPlay(Protocol):
     async def wait_until_settled(self, resumed: Tournament | None = None) -> None:
         """Return when the finished games are stored; if `resumed` is given, when none of its games are running.
 
-        Raise DatabaseTrouble, and Unavailable after a few seconds, because a call cannot wait.
+        Raise DatabaseUnavailable, and Unavailable after a few seconds, because a call cannot wait.
         """
 
     def apply_change(self, tournament: Tournament) -> None:
@@ -179,15 +179,15 @@ class LocalPlay(Generic[U]):
         """See `TournamentPlay`."""
         key = _NO_TOURNAMENT if resumed is None else resumed.id
         name = "" if resumed is None else resumed.name
-        self.store.check_trouble()
+        self.store.check_available()
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
                 # Games from before a pause must end first, so that no slot is played twice at the same time.
-                await self._progress.until(lambda: key in self.tasks or not self.referee.in_flight(key))
+                await self._progress.until(lambda: key in self.tasks or not self.referee.count_running(key))
                 await self.recorder.flush()
         except TimeoutError:
-            self.store.check_trouble()
-            running = 0 if key in self.tasks else self.referee.in_flight(key)
+            self.store.check_available()
+            running = 0 if key in self.tasks else self.referee.count_running(key)
             text = "games that are over are still being stored"
             if running:
                 text = f"{name}: {running} games from before the pause are still running"
@@ -213,7 +213,7 @@ class LocalPlay(Generic[U]):
 
         The tournament is not played until the next `follow`.
         """
-        own = await self.store.read_patiently(partial(own_entries, tournament_id=key))
+        own = await self.store.read_with_retries(partial(own_entries, tournament_id=key))
         self._stop(key)
         self.referee.concede(key, dict.fromkeys(own, CONCEDED_FAULT))
 
@@ -261,7 +261,7 @@ class LocalPlay(Generic[U]):
     async def _finish_games(self) -> None:
         # Counts checks, not seconds, because this process can be suspended.
         checks = 0
-        while games := self.referee.in_flight():
+        while games := self.referee.count_running():
             checks = 0 if self.referee.can_advance() else checks + 1
             if checks > _DISCONNECTED_CHECKS:
                 logger.warning("disconnected_games_aborted", games=games)
@@ -269,7 +269,7 @@ class LocalPlay(Generic[U]):
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CHECK_SECONDS):
-                    await self._progress.until(lambda: self.referee.in_flight() == 0)
+                    await self._progress.until(lambda: self.referee.count_running() == 0)
 
     def abandon(self) -> None:
         """End all running games as void; their slots are played after the restart."""
@@ -294,7 +294,7 @@ class LocalPlay(Generic[U]):
             with logging_errors(logger, "displaced_test_not_resumed"):
                 await self.recorder.flush()
                 read = partial(get_tournament_by_id, tournament_id=key)
-                tournament = await self.store.read_patiently(read)
+                tournament = await self.store.read_with_retries(read)
                 if key not in self.tasks:
                     self.follow(tournament)
         finally:
@@ -318,7 +318,7 @@ class LocalPlay(Generic[U]):
             if supply is not None:
                 supply.note_commit(progress.games_total)
                 supply.withdraw_entries({withdrawal.entry: withdrawal.reason for withdrawal in progress.withdrawn})
-            has_games = self.referee.queued(key) > 0 or self.referee.in_flight(key) > 0
+            has_games = self.referee.count_queued(key) > 0 or self.referee.count_running(key) > 0
             if progress.finished and (has_games or self.queue.wants_turn(key)):
                 # After the decision of a match's test, its other games do not count.
                 if has_games:
@@ -375,7 +375,7 @@ class LocalPlay(Generic[U]):
         """Play one tournament. Its errors do not end other tournaments."""
         try:
             await supply.play()
-        except DatabaseTrouble:
+        except DatabaseUnavailable:
             pass  # the server stops and no longer waits for the database
         except NoughtsError as error:
             self._give_up(supply.key, name, error)
@@ -422,7 +422,7 @@ class LocalPlay(Generic[U]):
                 now_ms=now,
                 retry_at=now + round(delay * 1000),
             )
-            await self.store.write_patiently(stop)
+            await self.store.write_with_retries(stop)
             self.bus.publish(CHANGED, key)
         await asyncio.sleep(delay)
         self._retries.pop(key, None)

@@ -94,7 +94,7 @@ class Admission:
                 limiter.holding("token_calls", caller.owner, "concurrent calls with your tokens")
             )
             require_scope_of(access, caller)
-            if caller.stale and self._store.trouble is None:
+            if caller.stale and self._store.outage is None:
                 await self._store.write(partial(touch_token, token_id=caller.token_id, now_ms=self._store.now_ms()))
         if site_secret and not site:
             site = await self._new_site(site_secret)

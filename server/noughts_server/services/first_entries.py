@@ -28,7 +28,7 @@ class FirstEntries:
 
     async def enter(self, bot: BotVersion, login: OnlineBot) -> None:
         """Enter the bot if it is the first of its owner. A refusal is logged, and the next login tries again."""
-        if self._store.trouble is not None:
+        if self._store.outage is not None:
             return
         slug = await self._store.read(partial(first_tournament, owner_id=bot.owner_id))
         if not slug:

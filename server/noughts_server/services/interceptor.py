@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.core.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
+from noughts_server.core.errors import InvalidArgument, LimitReached, MachineExhausted, NoughtsError, UnknownMethod
 from noughts_server.core.repeated_errors import RepeatedErrors
 from noughts_server.core.statuses import INTERNAL_REASON, to_status
 from noughts_server.core.turns import WAITING
@@ -206,10 +206,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
         if isinstance(error, NotImplementedError) and method.startswith(_LIBRARY_SERVICES):
             error = _unknown_method(method)  # a method that the library declares but does not implement
-        if trouble := MachineTrouble.of(error):
-            facts = {"problem": trouble.problem, "got": trouble.report, "hint": trouble.remedy}
+        if problem := MachineExhausted.of(error):
+            facts = {"problem": problem.problem, "got": problem.report, "hint": problem.remedy}
             logger.error("machine_trouble", method=method, **facts)
-            error = trouble
+            error = problem
         if isinstance(error, LimitReached):
             self._refused[error.name] += 1
         if isinstance(error, StreamClosed | NoughtsError):

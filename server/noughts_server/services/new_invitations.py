@@ -4,18 +4,18 @@ from collections.abc import Iterable
 
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.registration import MOST_USES
-from noughts_server.services.new_tokens import LONGEST_LABEL, LONGEST_LIFE_MS
+from noughts_server.services.new_tokens import LONGEST_LABEL, LONGEST_LIFETIME_MS
 from noughts_server.store.people.newcomers import OPEN_SCOPES
 from noughts_server.store.people.scopes import PLAY, SUBMIT
 from noughts_server.store.validation import check_number, check_text
 
 
-def check_invitation(label: str, uses: int, life_ms: int | None) -> None:
+def check_invitation(label: str, uses: int, lifetime_ms: int | None) -> None:
     """Raise InvalidArgument for a label, a number of uses or a lifetime that an invitation cannot have."""
     check_text("invitation.label", label, LONGEST_LABEL)
     check_number("invitation.uses", uses, 1, MOST_USES)
-    if life_ms is not None:
-        check_number("ttl (milliseconds)", life_ms, 1, LONGEST_LIFE_MS)
+    if lifetime_ms is not None:
+        check_number("ttl (milliseconds)", lifetime_ms, 1, LONGEST_LIFETIME_MS)
 
 
 def check_invited_scopes(scopes: Iterable[str]) -> tuple[str, ...]:

@@ -9,17 +9,17 @@ from noughts_server.store.validation import check_name, check_number, check_text
 
 LONGEST_LABEL = 200
 """Characters of a token's label."""
-LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
+LONGEST_LIFETIME_MS = 100 * 365 * 24 * 3600 * 1000
 _MOST_CHARACTERS = 400
 """Limit of the scopes as text, in which the database stores them."""
 _EXPECTED = "`play`, `play:NAME`, `submit`, `organise`, `site` or `admin`"
 
 
-def check_token(label: str, life_ms: int | None) -> None:
+def check_token(label: str, lifetime_ms: int | None) -> None:
     """Raise InvalidArgument for a label or a lifetime that a token cannot have."""
     check_text("token.label", label, LONGEST_LABEL)
-    if life_ms is not None:
-        check_number("ttl (milliseconds)", life_ms, 1, LONGEST_LIFE_MS)
+    if lifetime_ms is not None:
+        check_number("ttl (milliseconds)", lifetime_ms, 1, LONGEST_LIFETIME_MS)
 
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     return chosen_scopes
 
 
-def lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | None:
+def allowed_lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | None:
     """Return the lifetime of a new token or invitation, which cannot outlive the caller's token. None: unlimited.
 
     Raises InvalidArgument.

@@ -128,7 +128,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         return hello
 
     async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> BotVersion:
-        if self._store.trouble is not None:
+        if self._store.outage is not None:
             # If the database is unavailable, a bot can still reconnect to its live games, because that writes nothing.
             read_login = partial(log_in_again, owner_id=owner, name=name, version=version)
             with suppress(NotFound):

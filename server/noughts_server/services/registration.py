@@ -16,7 +16,7 @@ from noughts_server.core.resource_names import invitation_id, tournament_id, tou
 from noughts_server.services.access import VISITOR, Access, Context, current_caller, open_to
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_invitations import check_invitation, check_invited_scopes
-from noughts_server.services.new_tokens import lifetime_ms
+from noughts_server.services.new_tokens import allowed_lifetime_ms
 from noughts_server.services.proof_of_work import ProofOfWork
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.invitations import (
@@ -138,8 +138,8 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
         scopes = check_invited_scopes(invitation.scopes)
         uses = invitation.uses or 1
         ttl = milliseconds("ttl", request.ttl if request.HasField("ttl") else None)
-        life_ms = lifetime_ms(caller, ttl, now)
-        check_invitation(invitation.label, uses, life_ms)
+        lifetime_ms = allowed_lifetime_ms(caller, ttl, now)
+        check_invitation(invitation.label, uses, lifetime_ms)
         tournament = invitation.tournament
         create = partial(
             create_invitation,
@@ -147,7 +147,7 @@ class RegistrationServicer(registration_pb2_grpc.RegistrationServiceServicer):
             uses=uses,
             label=invitation.label,
             tournament=tournament_id("invitation.tournament", tournament) if tournament else "",
-            life_ms=life_ms,
+            lifetime_ms=lifetime_ms,
             made_by=caller.token_id,
             now_ms=now,
         )

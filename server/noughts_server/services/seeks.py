@@ -111,7 +111,7 @@ class Seeks:
 
     async def _seekers(self, seeking: dict[int, OnlineBot], now: float) -> list[Seeker]:
         """Return those that play no game, and whose owners have games left today."""
-        challenges = await self._store.read_patiently(open_challenges)
+        challenges = await self._store.read_with_retries(open_challenges)
         busy = {version for versions in challenges.values() for version in versions}
         running = self._sessions.games_of_online()
         wishes: dict[int, tuple[OnlineBot, Seek]] = {}
@@ -121,7 +121,7 @@ class Seeks:
             elif login.seek is not None:
                 wishes[version] = login, login.seek
         lists = {version: (seek.variant, seek.time.time_class) for version, (_, seek) in wishes.items()}
-        known = await self._store.read_patiently(partial(seeking_bots, lists=lists))
+        known = await self._store.read_with_retries(partial(seeking_bots, lists=lists))
         return [
             Seeker(
                 version=version,

@@ -7,7 +7,7 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.convert.times import timestamp
-from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.core.natural_order import natural_key
 from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
@@ -43,9 +43,9 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         try:
             running = await answer_in_turn(self.store, running_tournaments)
             size = await self.store.size_bytes()
-        except DatabaseTrouble:
+        except DatabaseUnavailable:
             running, size = [], self.store.last_size_bytes  # `database_trouble` reports the problem
-        trouble = self.store.trouble
+        outage = self.store.outage
         games_of_bots = self.sessions.games_of_online()
         busiest_first = sorted(games_of_bots, key=lambda name: (-games_of_bots[name], natural_key(name)))
         games_per_second, plies_per_second = counters.rates()
@@ -60,8 +60,8 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_per_second=games_per_second,
             plies_per_second=plies_per_second,
             plies_history=counters.plies_history(),
-            games_in_flight=referee.in_flight(),
-            slots_queued=referee.queued(),
+            games_in_flight=referee.count_running(),
+            slots_queued=referee.count_queued(),
             bots_online=len(games_of_bots),
             bots=[
                 pb.OnlineBot(bot_version=name, games_in_flight=games_of_bots[name])
@@ -75,7 +75,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             stalled_seconds=referee.stalls.total_us / 1e6,
             excused=referee.stalls.excused,
             database_bytes=size,
-            database_trouble="" if trouble is None else trouble.problem,
+            database_trouble="" if outage is None else outage.problem,
         )
         response.start_time.FromDatetime(counters.started)
         return response
@@ -85,8 +85,8 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             name=tournament.name,
             games_done=tournament.games_done,
             games_total=tournament.games_total,
-            games_in_flight=self.referee.in_flight(tournament.id),
+            games_in_flight=self.referee.count_running(tournament.id),
             games_per_second=self.counters.tournament_rate(tournament.id),
-            problem=stop_reason(tournament, self.problems, self.store.trouble),
+            problem=stop_reason(tournament, self.problems, self.store.outage),
             retry_time=timestamp(tournament.retry_at),
         )

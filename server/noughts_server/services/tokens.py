@@ -12,7 +12,7 @@ from noughts_server.core.resource_names import token_id, token_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import close_ended_sessions
 from noughts_server.services.access import Access, Context, current_caller, open_to, require_scope
-from noughts_server.services.new_tokens import check_scopes, check_token, lifetime_ms
+from noughts_server.services.new_tokens import allowed_lifetime_ms, check_scopes, check_token
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import ADMIN
 from noughts_server.store.people.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
@@ -36,14 +36,16 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             require_scope(caller, scope)
         if owner != caller.owner:
             require_scope(caller, ADMIN)
-        life_ms = lifetime_ms(caller, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
-        check_token(request.token.label, life_ms)
+        lifetime_ms = allowed_lifetime_ms(
+            caller, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now
+        )
+        check_token(request.token.label, lifetime_ms)
         create = partial(
             create_token,
             owner=owner,
             label=request.token.label,
             scopes=scopes,
-            life_ms=life_ms,
+            lifetime_ms=lifetime_ms,
             made_by=caller.token_id,
             now_ms=now,
             limits=self._limits,

@@ -53,7 +53,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     director: Director
     limiter: Limiter
     rate_own_games: bool
-    absence: float
+    inactivity_timeout: float
     """The inactivity timeout: the seconds for which an entry can keep its games waiting; 0: unlimited."""
     problems: Mapping[int, str] = field(default_factory=dict)
     """The reasons why tournaments are stopped, by database key."""
@@ -308,13 +308,13 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         if tournament.state is TournamentState.RUNNING:
             online = self.sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
-        if self.absence:
-            message.absence_limit.FromMicroseconds(round(self.absence * 1e6))
+        if self.inactivity_timeout:
+            message.absence_limit.FromMicroseconds(round(self.inactivity_timeout * 1e6))
         return message
 
     def _message(self, tournament: Tournament, table: Sequence[Standing] = ()) -> pb.Tournament:
         message = tournament_message(tournament, table)
-        message.reason = stop_reason(tournament, self.problems, self.store.trouble)
+        message.reason = stop_reason(tournament, self.problems, self.store.outage)
         return message
 
 

@@ -12,7 +12,9 @@ from noughts_server.store.validation import check_name, check_text
 
 UPLOAD_SECONDS = 120.0
 """Time limit of the whole upload."""
-_LONGEST_ENTRY, _LONGEST_FILE_NAME = 400, 200
+# Characters of the fields.
+_LONGEST_ENTRY = 400
+_LONGEST_FILE_NAME = 200
 _LONGEST_KIND = 16
 
 

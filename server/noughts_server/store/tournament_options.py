@@ -14,7 +14,7 @@ from noughts_server.store.seeds import stored_seed
 
 
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
-    """Return the document for the row; None if all values are defaults."""
+    """Return the rarely used settings as a document for the row, without defaults; None if all are defaults."""
     document = {
         **settings.options,
         "across_owners": settings.across_owners,

@@ -25,8 +25,10 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
 
     Unknown values are null; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
     """
-    decisions = (match.decision and match.decision.name.lower() for match in matches)
-    return [{**match._asdict(), "decision": decision} for match, decision in zip(matches, decisions, strict=True)]
+    return [
+        {**match._asdict(), "decision": None if match.decision is None else match.decision.name.lower()}
+        for match in matches
+    ]
 
 
 def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | None = None) -> Table:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noughts_server.core.errors import MachineTrouble
+from noughts_server.core.errors import MachineExhausted
 from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.drawing.charts import curve_css, heat_map_css
 from noughts_server.web.analyst import Analyst
@@ -161,14 +161,14 @@ def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, E
         return Response(status_code=400)  # the client has disconnected
 
     async def machine_error_response(request: Request, error: Exception) -> Response:
-        machine_trouble = MachineTrouble.of(error)
-        if machine_trouble is None:
+        machine_problem = MachineExhausted.of(error)
+        if machine_problem is None:
             raise error
-        logger.error("%s: %s. Fix: %s", machine_trouble.problem, machine_trouble.report, machine_trouble.remedy)
+        logger.error("%s: %s. Fix: %s", machine_problem.problem, machine_problem.report, machine_problem.remedy)
         return await _failure_page(
             views,
             request,
-            Failure(503, f"The website cannot do this now: {machine_trouble.problem}.", machine_trouble.hint),
+            Failure(503, f"The website cannot do this now: {machine_problem.problem}.", machine_problem.hint),
         )
 
     return {

@@ -23,7 +23,7 @@ class FormErrors:
         self._failures: list[Failure] = []
 
     def read(self, read: Callable[[], Value], default: Value) -> Value:
-        """Return what the function returns; the default if the field that it reads is wrong."""
+        """Return the result of `read`. If it raises a Failure, record the failure and return the default."""
         try:
             return read()
         except Failure as failure:
@@ -35,7 +35,7 @@ class FormErrors:
         self._failures.append(failure)
 
     def check(self, fields: Collection[str] = ()) -> None:
-        """Raise a Failure with all that were found. It is about the first wrong one of the fields, in their order."""
+        """Raise the recorded failures, if there are any: the first one in the order of `fields`, with the others."""
         order = {field: place for place, field in enumerate(fields)}
         failures = sorted(self._failures, key=lambda failure: order.get(failure.field, len(order)))
         if failures:
@@ -58,7 +58,7 @@ def number_of(form: Mapping[str, str], field: str, most: int = LARGEST_NUMBER) -
     return whole_number(field, text, 0, most) if text else 0
 
 
-def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
+def time_control_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
     """Return the time control in the fields `bank`, `increment` and `move`, in seconds. Raises Failure."""
     errors = FormErrors()
     bank, increment, move = (
@@ -71,7 +71,7 @@ def time_of(form: Mapping[str, str]) -> types_pb2.TimeControl:
     return types_pb2.TimeControl(bank_us=bank or 0, increment_us=increment or 0, move_us=move or 0)
 
 
-def moment_of(form: Mapping[str, str], field: str) -> Timestamp | None:
+def timestamp_of(form: Mapping[str, str], field: str) -> Timestamp | None:
     """Return the time in this field, in UTC; None if it is empty. Raises Failure."""
     text = form.get(field, "").strip()
     if not text:
@@ -85,21 +85,23 @@ def moment_of(form: Mapping[str, str], field: str) -> Timestamp | None:
     return timestamp
 
 
-def _microseconds(form: Mapping[str, str], field: str) -> int | None:
+def _microseconds(form: Mapping[str, str], field: str) -> int:
     text = form.get(field, "").strip()
+    expected = f"seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}"
     try:
         seconds = float(text or 0)
-    except ValueError:
-        seconds = -1.0
+    except ValueError as error:
+        raise wrong(field, text, expected) from error
     if not 0 <= seconds <= _LONGEST_SECONDS:
-        raise wrong(field, text, f"seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}")
+        raise wrong(field, text, expected)
     return round(seconds * 1e6)
 
 
 def in_form(failure: Failure, fields: Collection[str], form_names: Mapping[str, str] | None = None) -> Failure:
     """Return the failure with the name that its field has in the form: `bank` for `tournament.time.bank_us`.
 
-    `form_names` has names by the path of a field or by its last part. The name is empty if the form lacks the field.
+    `form_names` maps the path of a field, or its last part, to its name in the form. If the form has no such field, the
+    failure gets an empty name.
     """
     path = failure.field
     names = form_names or {}
@@ -107,12 +109,12 @@ def in_form(failure: Failure, fields: Collection[str], form_names: Mapping[str, 
     name = names.get(path) or names.get(last, last)
     failure.field = name if name in fields else ""
     if not failure.message.startswith(f"{path}: got "):
-        failure.expected = ""  # the message says more
+        failure.expected = ""  # the page shows the message, which says more than the expected value
     return failure
 
 
 def wrong(field: str, text: str, expected: str) -> Failure:
-    """Return the failure of a field with this text, which is not the expected one."""
+    """Return the failure of a field that contains this invalid text."""
     return Failure(400, f"{field}: got {text[:100]!r}, expected {expected}", field=field, expected=expected)
 
 

@@ -19,7 +19,15 @@ from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.reading import OpeningsFileError, Part, read_openings
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import LARGEST_NUMBER, FormErrors, moment_of, number_of, time_of, whole_number, wrong
+from noughts_server.web.forms import (
+    LARGEST_NUMBER,
+    FormErrors,
+    number_of,
+    time_control_of,
+    timestamp_of,
+    whole_number,
+    wrong,
+)
 from noughts_server.web.upstream import Failure
 
 FORMAT_CHOICES = {str(kind).replace("-", "_"): kind for kind in FORMATS}
@@ -106,7 +114,7 @@ def tournament_in(values: Document) -> tournaments_pb2.Tournament:
     tournament.entries_min = errors.read(partial(number_of, values, "entries_min"), 0)
     tournament.entries_max = errors.read(partial(number_of, values, "entries_max"), 0)
     join_from, join_until, start_at = (
-        errors.read(partial(moment_of, values, field), None) for field in ("join_from", "join_until", "start_at")
+        errors.read(partial(timestamp_of, values, field), None) for field in ("join_from", "join_until", "start_at")
     )
     tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
     if values["repeat"]:
@@ -128,7 +136,7 @@ def settings_in(values: Document, errors: FormErrors) -> TournamentSettings:
     settings = TournamentSettings(
         variant=errors.read(partial(_variant_name, values), ""),
         schedule=errors.read(partial(_schedule, values), round_robin),
-        time=time_control(errors.read(partial(time_of, values), types_pb2.TimeControl())),
+        time=time_control(errors.read(partial(time_control_of, values), types_pb2.TimeControl())),
         own_times=own_times,
         openings=errors.read(partial(_openings, values), Openings()),
         rated=bool(values["rated"]) and not own_times,

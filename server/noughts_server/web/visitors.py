@@ -120,7 +120,7 @@ class _Connection(HttpToolsProtocol):
         self._is_arriving = False
         """Whether part of a request is still missing."""
         self._head_bytes = 0
-        """Bytes of the request so far, without its body; with those of a body that are not parsed yet."""
+        """Bytes of the request so far, without the parsed part of its body."""
         self._last_bytes = 0
         """The number of bytes received last."""
         self._running_response: RequestResponseCycle | None = None
@@ -136,10 +136,10 @@ class _Connection(HttpToolsProtocol):
         add(self._connections.by_address, self._address, 1)
         if not self._connections.has_room(self._address):
             transport.abort()
-        self._wait(self._connections.limits.head_seconds)
+        self._limit_request_seconds(self._connections.limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._wait(None)
+        self._limit_request_seconds(None)
         self._stop_unread_timer()
         add(self._connections.by_address, self._address, -1)
         self._disconnect_response()
@@ -171,7 +171,7 @@ class _Connection(HttpToolsProtocol):
         if self._is_arriving and self._head_bytes > self._connections.limits.head_bytes:
             self._refuse(_TOO_LARGE)
         elif self._is_arriving and self._deadline is None:
-            self._wait(self._connections.limits.head_seconds)
+            self._limit_request_seconds(self._connections.limits.head_seconds)
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= self._connections.limits.pipelined:
@@ -196,7 +196,7 @@ class _Connection(HttpToolsProtocol):
         limits = self._connections.limits
         length = Headers(raw=self.headers).get("content-length", "")
         additional_seconds = int(length) / limits.body_bytes_a_second if length.isdecimal() else 0.0
-        self._wait(min(limits.body_seconds + additional_seconds, limits.longest_seconds))
+        self._limit_request_seconds(min(limits.body_seconds + additional_seconds, limits.longest_seconds))
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes -= len(body)
@@ -205,7 +205,7 @@ class _Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._is_arriving = False
-        self._wait(None)
+        self._limit_request_seconds(None)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running_response = cycle
@@ -221,7 +221,7 @@ class _Connection(HttpToolsProtocol):
         self._disconnect_response()
         self.transport.abort()
 
-    def _wait(self, seconds: float | None) -> None:
+    def _limit_request_seconds(self, seconds: float | None) -> None:
         """Limit the time for the rest of the request; None: no limit."""
         if self._deadline is not None:
             self._deadline.cancel()
@@ -266,7 +266,7 @@ class Visitors:
         address = address_of(scope)
         path = scope["path"]
         if path.startswith(_PLAY_SESSIONS):
-            within_limit = self._takes_play_request(address)
+            within_limit = self._count_play_request(address)
             await (self._app if within_limit else _BUSY)(scope, receive, send)
             return
         if not path.startswith(_STATIC_FILES):
@@ -304,8 +304,8 @@ class Visitors:
             if not self._running_requests[key]:
                 del self._running_requests[key], self._places[key]
 
-    def _takes_play_request(self, address: str) -> bool:
-        """Return whether a bot at this address can make a request now, and count it if so."""
+    def _count_play_request(self, address: str) -> bool:
+        """Count a request of a bot at this address. Return False, and do not count it, if there are too many."""
         if len(self._play_paces) >= _MOST_ADDRESSES and address not in self._play_paces:
             self._play_paces.pop(next(iter(self._play_paces)))
         most = self._limits.address_play_requests

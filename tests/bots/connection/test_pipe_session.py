@@ -10,7 +10,7 @@ import pytest
 
 from noughts_bots import Bot, Position
 from noughts_bots.connection.pipe_session import play_on_pipes
-from noughts_proto.pipes import LARGEST_UP, FrameTooLarge, message_size, packed, read_message
+from noughts_proto.pipes import LARGEST_FROM_BOT, FrameTooLarge, message_size, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 
 
@@ -39,7 +39,7 @@ class Child:
         self.writing.write(packed(frame.SerializeToString()))
 
     def receive(self) -> pb.PlayRequest:
-        message = read_message(self._reading, LARGEST_UP)
+        message = read_message(self._reading, LARGEST_FROM_BOT)
         assert message is not None
         return pb.PlayRequest.FromString(message)
 

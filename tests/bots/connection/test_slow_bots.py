@@ -52,8 +52,8 @@ async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
             await wait_until(lambda: len(server.finished) == 14)
             assert bot.pondering.is_set()
             # Meanwhile it acknowledges frames and echoes heartbeats, so it stays online.
-            frames = server.counts.frames_up
-            await wait_until(lambda: server.counts.frames_up > frames + 3)
+            frames = server.counts.frames_received
+            await wait_until(lambda: server.counts.frames_received > frames + 3)
             assert (len(server.finished), server.wire(1).online) == (14, True)
             bot.released.set()
             await server.finished_games(20)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-from noughts_proto.pipes import LARGEST_UP, packed, read_message
+from noughts_proto.pipes import LARGEST_FROM_BOT, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2 as types
 from noughts_referee.rules import Variant, parse_variant
@@ -115,7 +115,7 @@ class Child:
 
     def _receive(self) -> pb.PlayRequest:
         assert self.process.stdout is not None
-        message = read_message(self.process.stdout, LARGEST_UP)  # type: ignore[arg-type]
+        message = read_message(self.process.stdout, LARGEST_FROM_BOT)  # type: ignore[arg-type]
         if message is None:
             raise EOFError("the child has ended")
         return pb.PlayRequest.FromString(message)

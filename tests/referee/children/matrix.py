@@ -53,7 +53,7 @@ class Fault(NamedTuple):
     """Verdicts of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots. Those of other kinds: JSON, LINES, WASM."""
     time: str = "none"
     times: ChildSettings = PATIENT
-    unlocked: bool = False
+    in_both_modes: bool = False
     """Also play it without the sandbox. A few rows are enough, because the same code gives the verdicts."""
 
     def cell(self, kind: str) -> Cell:
@@ -113,7 +113,7 @@ FAULTS = (
             crash("ended with exit code 3", "what a pity"),
             LOST,
         ),
-        unlocked=True,
+        in_both_modes=True,
     ),
     Fault(
         "accesses invalid memory (SIGSEGV)",
@@ -165,7 +165,7 @@ FAULTS = (
         "hang ignoring SIGTERM",
         (SILENT, SILENT, SILENT, SILENT, NOT_ENDED),
         times=SILENT_ONLY,
-        unlocked=True,
+        in_both_modes=True,
     ),
     Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=SILENT_ONLY),
     Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.5/move", times=QUICK),
@@ -176,7 +176,7 @@ FAULTS = (
         "off the board",
         (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(note="30,30 is not a point on the board"), ILLEGAL),
     ),
-    Fault("places a stone on a taken cell", "occupied", (ILLEGAL,) * 5, unlocked=True),
+    Fault("places a stone on a taken cell", "occupied", (ILLEGAL,) * 5, in_both_modes=True),
     Fault(
         "writes endless output",
         "endless output",

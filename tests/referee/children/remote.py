@@ -11,7 +11,7 @@ import grpc.aio
 from noughts_bots.connection.dialogue import Dialogue
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_proto.pipes import LARGEST_UP
+from noughts_proto.pipes import LARGEST_FROM_BOT
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.clock import parse_time_control
@@ -26,9 +26,9 @@ from tests.support.loopback import Link, reason, wait_until
 
 LABEL = "remote"
 BAD_PLIES = (2, 3)
-GRACE = 0.2
+RECONNECT_TIMEOUT = 0.2
 """Seconds."""
-_LONG_GRACE = 60.0
+_LONG_RECONNECT_TIMEOUT = 60.0
 """Seconds. In timed games only the clock may end the bad bot's game, however long it takes to connect again."""
 _STAYS = ("hang", "stops reading", "half-open", "endless output")
 """Habits that keep the stream open until their game is lost."""
@@ -171,7 +171,7 @@ class _Stream:
                 await self._send(pb.PlayRequest(moves=moves))
                 return False
             case "large frame":
-                await self._send(pb.PlayRequest(hello=pb.Hello(agent="x" * LARGEST_UP)))
+                await self._send(pb.PlayRequest(hello=pb.Hello(agent="x" * LARGEST_FROM_BOT)))
                 await self._read_to_the_end()
             case "no answer":
                 await self._call.write(b"hello")
@@ -199,8 +199,8 @@ class _Stream:
 @asynccontextmanager
 async def remote_field(database: str, honest: tuple[str, ...], habit: str, time: str) -> AsyncIterator[RemoteField]:
     """Play the tournament while the block runs."""
-    grace = GRACE if time == "none" else _LONG_GRACE
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=grace)
+    reconnect_timeout = RECONNECT_TIMEOUT if time == "none" else _LONG_RECONNECT_TIMEOUT
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, reconnect_timeout=reconnect_timeout)
     # Timed games run one at a time, so that a silent bot loses one game on time.
     tournament_settings = TournamentSettings(
         variant="mnk:5,5,5",

@@ -17,7 +17,7 @@ from noughts_referee.children.dialled_frames import DialInvitation, DialledFrame
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.cli import main
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from tests.support.children.field import PROGRAMS, Field, losses
 
 DIALLER = PROGRAMS / "dialler.py"
@@ -27,7 +27,7 @@ PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=0.2)
 
 @pytest.fixture
 def field(tmp_path: Path) -> Field:
-    return Field(tmp_path, Locking.REQUIRED)
+    return Field(tmp_path, SandboxMode.REQUIRED)
 
 
 def dialler_spec(field: Field, *habit: str, label: str = "bad") -> str:
@@ -77,7 +77,7 @@ async def test_a_bad_dialling_bot_loses_for_a_reason_and_leaves_nothing(field: F
 
 
 async def test_without_the_sandbox_the_fault_is_the_same(field: Field) -> None:
-    field.locking = Locking.OFF
+    field.sandbox_mode = SandboxMode.OFF
     outcome = await field.play(dialler_spec(field, "crash"), "first-free", games=2, children=PATIENT)
     (child_fault,) = outcome.faults
     assert (child_fault.reason, child_fault.times, child_fault.games) == ("ended with exit code 3", 2, 2)

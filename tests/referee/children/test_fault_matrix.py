@@ -12,7 +12,7 @@ import pytest
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.store.games.exports import ExportedGame
 from tests.support.children.field import PLAYER, PROGRAMS, Field
 from tests.support.hosting import compile_library, compile_wasm
@@ -20,7 +20,7 @@ from tests.support.loopback import wait_until
 from tests.support.root import ROOT
 
 from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict, table
-from .remote import GRACE, LABEL, remote_field
+from .remote import LABEL, RECONNECT_TIMEOUT, remote_field
 
 HONEST = ("first-free", "random")
 GAMES, GAMES_WITH_CLOCKS = 2, 4
@@ -69,11 +69,11 @@ FAULTS_WITHOUT_AN_END = ("made an illegal move", "was too slow", "resigned", "th
 
 def fault_rows() -> Iterator[object]:
     for fault in FAULTS:
-        for locking in (Locking.REQUIRED, Locking.OFF)[: 1 + fault.unlocked]:
+        for sandbox_mode in (SandboxMode.REQUIRED, SandboxMode.OFF)[: 1 + fault.in_both_modes]:
             # Without the sandbox each bot also runs as two processes: both misbehave, with the same verdicts.
-            processes = 0 if locking is Locking.REQUIRED else 2
+            processes = 0 if sandbox_mode is SandboxMode.REQUIRED else 2
             if any(isinstance(fault.cell(kind), Verdict) for kind in CHILDREN):
-                yield pytest.param(fault, locking, processes, id=f"{fault.what}-{locking}")
+                yield pytest.param(fault, sandbox_mode, processes, id=f"{fault.what}-{sandbox_mode}")
 
 
 def test_the_table_has_a_cell_for_every_fault_and_kind() -> None:
@@ -90,11 +90,11 @@ def test_the_page_of_faults_has_this_table() -> None:
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("fault, locking, processes", list(fault_rows()))
+@pytest.mark.parametrize("fault, sandbox_mode, processes", list(fault_rows()))
 async def test_bad_bots_lose_for_a_reason_and_other_games_are_unchanged(
-    tmp_path: Path, fault: Fault, locking: Locking, processes: int, ground: str
+    tmp_path: Path, fault: Fault, sandbox_mode: SandboxMode, processes: int, ground: str
 ) -> None:
-    field = Field(tmp_path, locking)
+    field = Field(tmp_path, sandbox_mode)
     verdicts = {kind: cell for kind in CHILDREN if isinstance(cell := fault.cell(kind), Verdict)}
     specs = [spec_of_bad_bot(kind, fault.habit, field, ground) for kind in verdicts]
     count, at_once = (GAMES, 20) if fault.time == "none" else (GAMES_WITH_CLOCKS, len(CHILDREN))
@@ -138,7 +138,7 @@ async def test_a_bad_remote_bot_loses_and_other_games_are_unchanged(tmp_path: Pa
             )
         )
         if waits:
-            await asyncio.sleep(4 * GRACE)  # its games still wait after the reconnect timeout
+            await asyncio.sleep(4 * RECONNECT_TIMEOUT)  # its games still wait after the reconnect timeout
         games = await field.games()
     if waits:
         assert len(games) == 1

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from noughts_proto.pipes import LARGEST_UP
+from noughts_proto.pipes import LARGEST_FROM_BOT
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.framing import JsonLines, NoFrame
+from noughts_referee.children.framing import InvalidFrame, JsonLines
 
 
 def test_a_frame_is_a_line_with_the_names_of_the_proto_files() -> None:
@@ -44,9 +44,9 @@ def test_lines_arrive_in_pieces_and_empty_ones_are_skipped() -> None:
 
 def test_a_line_longer_than_a_frame_is_refused() -> None:
     for end in (b"", b"\n"):
-        with pytest.raises(NoFrame, match="wrote a line of more than 2,097,152 bytes"):
-            JsonLines().take(bytearray(b"x" * (LARGEST_UP + 1) + end))
-    assert JsonLines().take(bytearray(b"x" * LARGEST_UP + b"\n")) == b"x" * LARGEST_UP
+        with pytest.raises(InvalidFrame, match="wrote a line of more than 2,097,152 bytes"):
+            JsonLines().take(bytearray(b"x" * (LARGEST_FROM_BOT + 1) + end))
+    assert JsonLines().take(bytearray(b"x" * LARGEST_FROM_BOT + b"\n")) == b"x" * LARGEST_FROM_BOT
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_line_longer_than_a_frame_is_refused() -> None:
     ],
 )
 def test_an_invalid_line_is_refused_with_the_reason(line: bytes, reason: str) -> None:
-    with pytest.raises(NoFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as raised:
+    with pytest.raises(InvalidFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as raised:
         JsonLines().read(line)
     assert reason in str(raised.value)
     assert len(str(raised.value)) < 300

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from noughts_proto.pipes import LARGEST_UP, packed
+from noughts_proto.pipes import LARGEST_FROM_BOT, packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import MOST_UNASKED
 from noughts_referee.children.pipe_frames import KEPT_BYTES, PipeFrames, Tail
@@ -110,7 +110,7 @@ async def test_an_end_within_a_frame_is_the_reason(pipes: ChildPipes) -> None:
 @pytest.mark.parametrize(
     "sent, reason",
     [
-        ((LARGEST_UP + 1).to_bytes(4, "little"), "announced an oversized message: got 2097153 bytes"),
+        ((LARGEST_FROM_BOT + 1).to_bytes(4, "little"), "announced an oversized message: got 2097153 bytes"),
         (packed(b"hello"), "sent 5 bytes that are not a PlayRequest"),
     ],
     ids=["too large", "not a PlayRequest"],

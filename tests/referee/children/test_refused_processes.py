@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_referee.children.locked_launcher import LockedLauncher
+from noughts_referee.children.plain_launcher import PlainLauncher
+from noughts_referee.children.sandbox_launcher import SandboxLauncher
 from noughts_referee.children.start_retry import REFUSALS, RetryingLauncher, StartRetry
-from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 from tests.support.loopback import wait_until
 from tests.support.mounts import small_disk
 
@@ -45,8 +45,8 @@ async def test_other_errors_are_raised() -> None:
         await StartRetry(pytest.fail).until_possible(FailingStart(FileNotFoundError(errno.ENOENT, "no such program")))
 
 
-@pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
-async def test_a_child_starts_once_file_descriptors_are_free(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
+@pytest.mark.parametrize("kind", [SandboxLauncher, PlainLauncher])
+async def test_a_child_starts_once_file_descriptors_are_free(kind: type[SandboxLauncher | PlainLauncher]) -> None:
     reports: list[str] = []
     launcher = RetryingLauncher(_create_launcher(kind), StartRetry(reports.append))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -72,7 +72,7 @@ async def test_a_child_starts_once_there_is_space_for_its_folder(
     reports: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
         monkeypatch.setattr("tempfile.tempdir", str(disk.own_path))
-        launcher = RetryingLauncher(_create_launcher(LockedLauncher), StartRetry(reports.append))
+        launcher = RetryingLauncher(_create_launcher(SandboxLauncher), StartRetry(reports.append))
         taken = _fill(disk.own_path)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
@@ -102,5 +102,5 @@ async def _end(child: Started) -> None:
         os.close(fd)
 
 
-def _create_launcher(kind: type[LockedLauncher | UnlockedLauncher]) -> Launcher:
-    return LockedLauncher("noughts_bots.hosts.warm:main") if kind is LockedLauncher else UnlockedLauncher()
+def _create_launcher(kind: type[SandboxLauncher | PlainLauncher]) -> Launcher:
+    return SandboxLauncher("noughts_bots.hosts.warm:main") if kind is SandboxLauncher else PlainLauncher()

@@ -17,8 +17,8 @@ import pytest
 
 from noughts_bots.connection.event_loop import run_loop
 from noughts_referee.children.launcher import ChildCommand
+from noughts_referee.children.plain_launcher import PlainChild, PlainLauncher, command_line
 from noughts_referee.children.running_child import ended_with
-from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line
 from tests.support.patience import PATIENCE
 
 REPORT = """
@@ -29,13 +29,13 @@ json.dump({"pid": os.getpid(), "session": os.getsid(0), "group": os.getpgid(0), 
 
 
 @pytest.fixture
-async def launcher() -> AsyncIterator[UnlockedLauncher]:
-    launcher = UnlockedLauncher()
+async def launcher() -> AsyncIterator[PlainLauncher]:
+    launcher = PlainLauncher()
     yield launcher
     await launcher.close()
 
 
-async def wait_for_output(child: UnlockedChild) -> tuple[int, bytes, bytes]:
+async def wait_for_output(child: PlainChild) -> tuple[int, bytes, bytes]:
     """Return the exit code, stdout and stderr of a child, whose output must fit into its pipes."""
     code = await child.wait()
     outputs = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
@@ -49,7 +49,7 @@ def python(script: str) -> ChildCommand:
 
 
 async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
-    launcher: UnlockedLauncher, monkeypatch: pytest.MonkeyPatch
+    launcher: PlainLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOUGHTS_TOKEN", "secret")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
@@ -70,12 +70,12 @@ async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
     assert os.listdir(os.path.dirname(report["environment"]["TMPDIR"])) == []
 
 
-async def test_a_program_that_cannot_run_exits_with_127_and_an_error(launcher: UnlockedLauncher) -> None:
+async def test_a_program_that_cannot_run_exits_with_127_and_an_error(launcher: PlainLauncher) -> None:
     code, _, errors = await wait_for_output(await launcher.start(ChildCommand("exec", "./no-such-program")))
     assert (code, errors) == (127, b"cannot run ./no-such-program: No such file or directory\n")
 
 
-async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: UnlockedLauncher) -> None:
+async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: PlainLauncher) -> None:
     child = await launcher.start(ChildCommand("exec", "sleep 1000"))
     child.kill(signal.SIGKILL)
     code, _, _ = await wait_for_output(child)
@@ -85,24 +85,24 @@ async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: Unlocke
 
 
 def test_cancelled_wait_leaves_no_child_process() -> None:
-    async def abandon() -> UnlockedChild:
-        child = await unlocked.start(ChildCommand("exec", "sleep 1000"))
+    async def abandon() -> PlainChild:
+        child = await plain_launcher.start(ChildCommand("exec", "sleep 1000"))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(child.wait(), 0.01)
         for end in (child.stdin, child.stdout, child.stderr):
             os.close(end)
         return child
 
-    unlocked = UnlockedLauncher()
+    plain_launcher = PlainLauncher()
     child = run_loop(abandon())
     assert not psutil.pid_exists(child.pid)
     assert not os.path.exists(child.scratch)
     del child
     gc.collect()  # a child process without an owner would warn here
-    run_loop(unlocked.close())
+    run_loop(plain_launcher.close())
 
 
-async def test_a_refused_start_raises_and_leaks_no_file(launcher: UnlockedLauncher) -> None:
+async def test_a_refused_start_raises_and_leaks_no_file(launcher: PlainLauncher) -> None:
     def open_files() -> int:
         return len(os.listdir("/proc/self/fd"))
 
@@ -120,9 +120,9 @@ def test_children_end_with_the_process_that_started_them(tmp_path: Path) -> None
     script = """
 import asyncio, os
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.unlocked_launcher import UnlockedLauncher
+from noughts_referee.children.plain_launcher import PlainLauncher
 async def main():
-    child = await UnlockedLauncher().start(ChildCommand("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
+    child = await PlainLauncher().start(ChildCommand("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
     while True:
         try:
             assert os.read(child.stdout, 10) == b"there\\n"

@@ -11,7 +11,7 @@ from tests.support.agents import tools_over_http
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerUnderTest]:
     """A server that has stored 8 games of `pascal` against `random`."""
-    with serving(heartbeat=60.0, grace=60.0) as running:
+    with serving(heartbeat=60.0, reconnect_timeout=60.0) as running:
         running.match("pascal", "random", games=8, seed=3)
         yield running
 

@@ -15,7 +15,7 @@ from noughts_referee.rules import Variant, parse_variant
 from noughts_server.bot_check.check_steps import STEPS, StepResult, run_steps
 from noughts_server.bot_check.conformance import ConformancePlan
 from noughts_server.bot_check.inviting import inviting
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.support.children.field import PROGRAMS
 from tests.support.hosting import C_EXAMPLES, compile_library, compile_wasm
 from tests.support.processes import environment, run_noughts
@@ -31,7 +31,7 @@ VARIANTS_LINE = f"    variants = {NAMES}\n"
 
 
 async def steps_of(spec: str, variant: Variant = TICTACTOE) -> dict[str, StepResult]:
-    async with launching(Locking.USUAL, print) as launcher:
+    async with launching(SandboxMode.USUAL, print) as launcher:
         plan = ConformancePlan(variant, games=2, seed=1, move_seconds=3.0, times=ChildSettings(start=20.0, stop=1.0))
         if "dial=true" not in spec:
             return {result.name: result for result in await run_steps(parse_spec(spec), launcher, plan)}
@@ -120,7 +120,7 @@ async def test_bot_that_takes_a_global_name_fails_in_a_second_process(tmp_path: 
         "        return p.free[0]\n"
     )
     (tmp_path / "odd.py").write_text(source)
-    async with launching(Locking.OFF, lambda line: None) as launcher:
+    async with launching(SandboxMode.OFF, lambda line: None) as launcher:
         spec = parse_spec(f"py:{tmp_path}/odd.py:Odd")
         plan = ConformancePlan(TICTACTOE, games=2, seed=1, move_seconds=3.0)
         results = {result.name: result for result in await run_steps(spec, launcher, plan)}

@@ -15,7 +15,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, PositionError, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session, moves_to
 from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.support.hosting import C_EXAMPLES, compile_library
 
 TIMES = ChildSettings(start=20)
@@ -33,14 +33,14 @@ async def check_games(
     spec: BotSpec, games: int = 6, variant: str = "tictactoe", seconds: float = 20
 ) -> ConformanceReport:
     plan = ConformancePlan(parse_variant(variant), games, seed=3, move_seconds=seconds, times=TIMES)
-    async with launching(Locking.USUAL, lambda note: None) as launcher:
+    async with launching(SandboxMode.USUAL, lambda note: None) as launcher:
         return await check(spec, plan, launcher)
 
 
 @asynccontextmanager
 async def greeted_session(spec: BotSpec) -> AsyncIterator[ChildSession]:
     async with (
-        launching(Locking.USUAL, lambda note: None) as launcher,
+        launching(SandboxMode.USUAL, lambda note: None) as launcher,
         child_session(spec, launcher, TIMES, move_seconds=20) as session,
     ):
         await session.greet()

@@ -10,7 +10,7 @@ import pytest
 
 from noughts_bots.connection.stream import NeverConnected
 from noughts_bots.sdk.errors import BotSpecError
-from noughts_referee.children.sandbox import LockIncomplete
+from noughts_referee.children.sandbox import SandboxIncomplete
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.errors import Problem, UsageProblem
@@ -56,7 +56,7 @@ def test_wrong_spec_says_got_expected_and_what_to_do() -> None:
         (PlayerRefused("no such file"), 2),
         (LeagueProblem("no course here", "Make one."), 1),
         (UnknownEncoding("latin-99"), 2),
-        (LockIncomplete(["seccomp"]), 1),
+        (SandboxIncomplete(["seccomp"]), 1),
         (NeverConnected("could not reach it"), 1),
     ],
 )

@@ -86,7 +86,7 @@ async def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         )
         far = Node("far", NodeKind.REFEREE, 1)
         membership = Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), far.name), far)
-        bots = RemoteBots(referee, bus, membership, grace=60.0)
+        bots = RemoteBots(referee, bus, membership, reconnect_timeout=60.0)
         async with running(server.run(Sessions(server, bus, WireSettings()).wire), bots.run()):
             await asyncio.sleep(0)  # by now both listen to the bus
             for key in (1, 2):

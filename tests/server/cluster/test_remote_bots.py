@@ -29,7 +29,7 @@ class RefereeSide:
         bus = MemoryBus()
         self.messages: list[pb.ClusterAsks] = []
         self.referee = Referee(lambda games: None)
-        self.bots = RemoteBots(self.referee, bus, membership, grace=60.0)
+        self.bots = RemoteBots(self.referee, bus, membership, reconnect_timeout=60.0)
         bus.subscribe(f"{TO_SERVER}:there", self.messages.append)
         online = [pb.BotPresence(version=key, online=True, fresh=True, seats_untimed=1_000) for key in (1, 2)]
         self.bots._presence(pb.ServerPresence(server="there", bots=online))

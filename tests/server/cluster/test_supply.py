@@ -15,10 +15,10 @@ from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.supply import SharedPlay
-from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.inactivity import InactivityCheck
 from noughts_server.runtime.recorder import recording
 from noughts_server.store.nodes import Node, NodeKind
 from noughts_server.store.tournaments.tournaments import pause_tournament, start_tournament
@@ -63,11 +63,11 @@ async def far(tmp_path: Path) -> AsyncIterator[FarReferee]:
         await arena.tournament(games_per_pair=4_000, concurrency=1)
         referee = Referee(recorder.record)
         membership = Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), "far"), FAR)
-        bots = RemoteBots(referee, bus, membership, grace=60.0)
+        bots = RemoteBots(referee, bus, membership, reconnect_timeout=60.0)
         play = SharedPlay(arena.store, referee, recorder, bus, membership, bots)
         far = FarReferee(arena, referee, membership, play)
         async with play.local.supplying(resumes_play=False), running(play.follow()):
-            await wait_until(referee.queued)
+            await wait_until(referee.count_queued)
             yield far
 
 
@@ -104,13 +104,13 @@ async def test_hanging_bot_is_withdrawn_from_a_resumed_tournament(far: FarRefere
     game = far.begin_game()
     await far.set_state(running=False)
     await far.set_state(running=True)
-    absences = Absences(
+    inactivity = InactivityCheck(
         store=far.arena.store,
         referee=far.referee,
         director=Director(far.arena.store, far.play.local),
         playing=far.play.local.playing,
         seconds=0.2,
     )
-    async with running(absences.run()):
-        await wait_until(lambda: not far.referee.in_flight())
+    async with running(inactivity.run()):
+        await wait_until(lambda: not far.referee.count_running())
     assert far.arena.rows("SELECT number FROM entries WHERE withdrawn_at IS NOT NULL") == [(game.slot.first,)]

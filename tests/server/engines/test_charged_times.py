@@ -13,7 +13,7 @@ import pytest
 
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.stamped_pipes import TICK_US
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.runtime.endless_work import running
 from tests.support.children.field import PROGRAMS, Field
 from tests.support.loopback import wait_until
@@ -71,7 +71,7 @@ def specs(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["gomocup", "gtp", "lines", "py"])
 async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: Path, kind: str) -> None:
-    field = Field(tmp_path, Locking.OFF)
+    field = Field(tmp_path, SandboxMode.OFF)
     async with stalled_loop(STALL_SECONDS, 100, lambda: field.sessions):
         await field.play(specs(tmp_path)[kind], "first-free", games=1, variant="mnk:5,5,5", time="30/move",
                          children=TIMES, keep_times=True)  # fmt: skip
@@ -94,7 +94,7 @@ async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: P
 async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
     tmp_path: Path, kind: str, thinking: float, stall: float, ending: str
 ) -> None:
-    field, asked = Field(tmp_path, Locking.OFF), tmp_path / "asked"
+    field, asked = Field(tmp_path, SandboxMode.OFF), tmp_path / "asked"
     (tmp_path / "lines.py").write_text(SLOW_LINES)
     engine = f"think={thinking} asked={asked}"
     python = shlex.quote(sys.executable)
@@ -113,7 +113,7 @@ async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
 
 
 async def test_ten_thousand_messages_cost_an_engine_little_of_its_clock(tmp_path: Path) -> None:
-    field = Field(tmp_path, Locking.OFF)
+    field = Field(tmp_path, SandboxMode.OFF)
     engine = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), "chatter=10000"])
     processor_seconds = time.process_time()
     await field.play(f"chatty=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="30/move",

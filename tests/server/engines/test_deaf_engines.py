@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from tests.support.children.field import PROGRAMS, Field
 
 GAMES = int(os.environ.get("NOUGHTS_DEAF_GAMES", "6"))
@@ -30,7 +30,7 @@ def engine(program: str, habits: str = "", options: str = "") -> str:
 
 @pytest.fixture
 def field(tmp_path: Path) -> Field:
-    return Field(tmp_path, Locking.OFF)
+    return Field(tmp_path, SandboxMode.OFF)
 
 
 def lines_of(log: Path) -> list[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ import pytest
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.stalls import Stalls
 from noughts_server.engines.engine_connection import EngineConnection
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.local.plan import LocalError
 from tests.support.children.field import PROGRAMS, Field
 from tests.support.command_line import invoke
@@ -37,7 +37,7 @@ def commands_in(log: Path) -> list[str]:
 
 @pytest.fixture
 def field(tmp_path: Path) -> Field:
-    return Field(tmp_path, Locking.OFF)
+    return Field(tmp_path, SandboxMode.OFF)
 
 
 async def check_plays(field: Field, habits: str, *, games: int = 6, time: str = "3/move") -> None:

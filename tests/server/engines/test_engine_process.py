@@ -10,7 +10,7 @@ import pytest
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.monotonic import microseconds
 from noughts_server.engines.engine_process import _LINE_COST, _MESSAGES_A_SECOND, _MESSAGES_AT_ONCE, EngineProcess
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.support.loopback import wait_until
 
 IN_A_PIPE = 1 << 14
@@ -45,7 +45,7 @@ async def test_a_talkative_engine_is_read_at_a_limited_rate(together: bool) -> N
     listener = CountingListener(together=together)
     cost = 1 if together else _LINE_COST
     command = ChildCommand("exec", shlex.join(["/bin/sh", "-c", "yes MESSAGE of three words"]))
-    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+    async with launching(SandboxMode.OFF, lambda line: None, 0) as launcher:
         began = microseconds()
         process = EngineProcess(await launcher.start(command), listener, microseconds)
         await wait_until(lambda: listener.lines + listener.together >= 1.5 * _MESSAGES_AT_ONCE / cost)
@@ -70,7 +70,7 @@ async def test_lines_reach_the_listener_in_order_alone_or_together() -> None:
 
     lines = [*(f"MESSAGE {number} \u00e9" for number in range(500)), "7,7", *["DEBUG  x"] * 20, "8,8"]
     command = ChildCommand("exec", shlex.join([sys.executable, "-c", f"print({chr(10).join(lines)!r})"]))
-    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+    async with launching(SandboxMode.OFF, lambda line: None, 0) as launcher:
         process = EngineProcess(await launcher.start(command), Keeping(), microseconds)
         await wait_until(lambda: received[-1:] == ["8,8"])
         await process.stop("ended", 1)
@@ -80,7 +80,7 @@ async def test_lines_reach_the_listener_in_order_alone_or_together() -> None:
 async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
     listener = CountingListener()
     commands = b"".join(b"%d,%d,1\n" % divmod(number, 60) for number in range(3_600))
-    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+    async with launching(SandboxMode.OFF, lambda line: None, 0) as launcher:
         started = await launcher.start(ChildCommand("exec", shlex.join(["/bin/sh", "-c", "sleep 0.1; exec cat"])))
         # Linux makes such pipes for a user whose other pipes have much memory.
         fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)
@@ -93,7 +93,7 @@ async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
 
 async def test_engine_that_reads_nothing_is_reported_as_ended() -> None:
     listener = CountingListener()
-    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+    async with launching(SandboxMode.OFF, lambda line: None, 0) as launcher:
         started = await launcher.start(ChildCommand("exec", "sleep 60"))
         fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)
         process = EngineProcess(started, listener, microseconds)

@@ -19,7 +19,7 @@ from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.bot_check.rule_probe import probe_rules
 from noughts_server.launching.command import engine_command
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PROGRAMS
 from tests.support.league_server import league_server_at
@@ -35,7 +35,7 @@ def odd_engine(habits: str = "", **options: str) -> BotSpec:
 @asynccontextmanager
 async def engine_session(habits: str = "") -> AsyncIterator[ChildSession]:
     async with (
-        launching(Locking.OFF, lambda note: None) as launcher,
+        launching(SandboxMode.OFF, lambda note: None) as launcher,
         child_session(odd_engine(habits), launcher, TIMES, move_seconds=3.0) as session,
     ):
         await session.greet()
@@ -90,7 +90,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
     pids = tmp_path / "pids"
     events: list[RelayEvent] = []
     async with league_server_at(tmp_path) as league_server:
-        plan = RelayPlan(odd_engine(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
+        plan = RelayPlan(odd_engine(f"pid={pids} think=0.02"), sandbox_mode=SandboxMode.OFF, times=TIMES, processes=2)
         login = Login(league_server.address, league_server.token, name="mine", version="1")
         async with asyncio.TaskGroup() as tasks, league_server.opponent("first-free"):
             playing = tasks.create_task(relay(plan, login, events.append, lambda data: None))
@@ -129,7 +129,7 @@ def test_a_command_is_a_line_of_a_shell() -> None:
 async def test_a_check_reports_habits_and_rules_of_an_engine() -> None:
     habits = "wordy complain nameless deaf-once ignore-rule"
     plan = ConformancePlan(parse_variant("mnk:7,7,5"), games=2, seed=1, move_seconds=5.0, times=TIMES)
-    async with launching(Locking.OFF, lambda note: None) as launcher:
+    async with launching(SandboxMode.OFF, lambda note: None) as launcher:
         report = await check(odd_engine(habits), plan, launcher)
         own_engine = BotSpec(
             None, "gomocup", f"{sys.executable} -m noughts_server.cli bot gomocup threats:nodes=2000", {}
@@ -148,6 +148,6 @@ async def test_a_check_reports_habits_and_rules_of_an_engine() -> None:
 
 
 async def test_a_check_reports_rules_that_an_engine_does_not_know() -> None:
-    async with launching(Locking.OFF, lambda note: None) as launcher:
+    async with launching(SandboxMode.OFF, lambda note: None) as launcher:
         rules = await probe_rules(odd_engine("rule=ERROR_unknown_rule"), launcher, TIMES, 5.0)
     assert rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "does not know it")

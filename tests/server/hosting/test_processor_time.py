@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.core.limits import Limits
 from noughts_server.hosting import processor_time
 from noughts_server.hosting.processor_time import ProcessorTime
@@ -83,7 +83,7 @@ async def test_time_is_charged_once_if_the_sums_cannot_be_read(arena: Arena, mon
     used.charge(1, 6.0)
 
     async def fail(function: object) -> None:
-        raise DatabaseTrouble("it is locked")
+        raise DatabaseUnavailable("it is locked")
 
     with monkeypatch.context() as failing:
         failing.setattr(arena.store, "read", fail)

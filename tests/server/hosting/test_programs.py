@@ -21,7 +21,7 @@ from noughts_server.hosting.programs import (
     place,
     program_folder,
 )
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 
 BOT = (
     "from noughts_bots import Bot\nclass Mine(Bot):\n    def choose(self, position):\n        return position.free[0]\n"
@@ -200,7 +200,7 @@ class KillingLauncher:
 
 async def test_killed_examination_is_repeated(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
-    async with launching(Locking.USUAL, print) as launcher:
+    async with launching(SandboxMode.USUAL, print) as launcher:
         assert await examine_in_child(KillingLauncher(launcher, 2), "py", "", tmp_path / "bot.py") == "bot.py:Mine"
         with pytest.raises(InvalidArgument, match="can be read in"):
             await examine_in_child(KillingLauncher(launcher, 100), "py", "", tmp_path / "bot.py")

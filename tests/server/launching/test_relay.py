@@ -16,7 +16,7 @@ from noughts_bots.connection.events import ConnectionLost, Online
 from noughts_bots.connection.session import Login
 from noughts_bots.reference.specs import BotSpec
 from noughts_referee.rules import Termination
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.league_server import LeagueServer, league_server_at
@@ -48,7 +48,7 @@ async def relayed(
     if lines:
         spec = BotSpec(None, "lines", lines)
     # Without a sandbox, because the player must write the file `pids`.
-    plan = RelayPlan(spec, locking=Locking.OFF, processes=processes)
+    plan = RelayPlan(spec, sandbox_mode=SandboxMode.OFF, processes=processes)
     login = Login(address or league_server.address, league_server.token, name="mine", version="1", wait=wait)
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(relay(plan, login, events.append, lambda line: None))

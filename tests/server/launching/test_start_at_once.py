@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.support.processes import children_that_run, eventually
 
 
@@ -13,6 +13,6 @@ def zygotes() -> list[psutil.Process]:
 
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_zygote_starts_before_the_first_child_if_at_once(at_once: bool) -> None:
-    async with launching(Locking.USUAL, lambda line: None, at_once=at_once):
+    async with launching(SandboxMode.USUAL, lambda line: None, at_once=at_once):
         eventually(lambda: len(zygotes()) == int(at_once))  # a process that has just begun has no command line yet
     assert zygotes() == []

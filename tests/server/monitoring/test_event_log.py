@@ -52,7 +52,7 @@ def all_levels_logged() -> Iterator[None]:
 
 
 async def test_a_bot_that_leaves_is_reported_in_few_lines(tmp_path: Path) -> None:
-    settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}", grace=0.1)
+    settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}", reconnect_timeout=0.1)
     with all_levels_logged(), structlog.testing.capture_logs() as lines:
         async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
             token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))

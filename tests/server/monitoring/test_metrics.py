@@ -144,9 +144,9 @@ async def test_health_says_why_a_server_cannot_work(cup_server: CupServer) -> No
     address = cup_server.server.metrics_address
     assert address is not None
     assert await health(address) == (200, "ok\n")
-    cup_server.server.store.trouble = DatabaseUnreachable("the cable is cut")
+    cup_server.server.store.outage = DatabaseUnreachable("the cable is cut")
     status, text = await health(address)
-    cup_server.server.store.trouble = None
+    cup_server.server.store.outage = None
     assert status == 503
     assert text == "its server cannot be reached\n"
 

@@ -94,7 +94,7 @@ async def analysing(
     analyses = Analyses(
         arena.store,
         MemoryBus(),
-        games_in_flight=lambda: 0,
+        count_running=lambda: 0,
         leads=lambda: True,
         limits=limits or Limits(),
         longest_seconds=seconds,

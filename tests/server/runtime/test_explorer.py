@@ -84,7 +84,7 @@ async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_p
             other_writer.execute("BEGIN IMMEDIATE")
             async with (
                 asyncio.timeout(PATIENCE),
-                running(exploring(arena.store, games_in_flight=lambda: 1, leads=lambda: True)),
+                running(exploring(arena.store, count_running=lambda: 1, leads=lambda: True)),
             ):
                 # The step waits for the other writer. The next pause is a multiple of a step's time, but is limited.
                 await asyncio.sleep(1)
@@ -100,7 +100,7 @@ async def test_tournament_whose_games_trickle_in_delays_no_other(tmp_path: Path)
         trickling = await arena.tournament("trickle", games_per_pair=_MANY_GAMES)
         trickling_games = await arena.play(trickling)
         await arena.commit(await arena.play(busy))
-        async with running(exploring(arena.store, games_in_flight=lambda: 0, leads=lambda: True)):
+        async with running(exploring(arena.store, count_running=lambda: 0, leads=lambda: True)):
             for game in trickling_games:
                 await arena.commit([game])
                 ((counted_games,),) = arena.rows(f"SELECT explored FROM tournaments WHERE id = {busy.id}")

@@ -102,7 +102,7 @@ def exact_games(driver: RefereeDriver, variant: str, games: int = 1) -> Iterator
     shared = replace(conditions(variant), adjudication=Adjudication(exact=True))
     driver.referee.add(unit(shared, games))
     yield
-    assert driver.referee.in_flight() == 0
+    assert driver.referee.count_running() == 0
 
 
 async def test_a_game_waits_for_the_proof_and_ends_with_it() -> None:
@@ -154,5 +154,5 @@ async def test_a_game_does_not_wait_for_positions_after_its_own(monkeypatch: pyt
             for key in (1, 2):
                 own = [game for game in games if game.mover.key == key]
                 driver.answer(key, own, [game.slot.ordinal for game in own])
-            await wait_until(lambda: driver.referee.in_flight() == 0)
+            await wait_until(lambda: driver.referee.count_running() == 0)
     assert concluded == [[1], [3], [5], [2], [4], [6]]

@@ -106,12 +106,12 @@ async def test_running_tournament_says_that_its_results_cannot_be_stored(tmp_pat
             bots = [tasks.create_task(_play(server, name)) for name in ("ada", "bob")]
             await cup_when(server, lambda found: found.games_done > 0)
             other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
-            await wait_until(lambda: server.store.trouble is not None)
+            await wait_until(lambda: server.store.outage is not None)
             tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
             answer = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
             status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
             other.execute("ROLLBACK")
-            await wait_until(lambda: server.store.trouble is None)
+            await wait_until(lambda: server.store.outage is None)
             answer_afterwards = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
             for bot in bots:
                 bot.cancel()

@@ -77,9 +77,9 @@ async def test_games_wait_while_another_process_holds_the_database(tmp_path: Pat
     with capture_logs() as logs, closing(sqlite3.connect(path, isolation_level=None)) as other:
         async with server_with_running_games(path, 50_000) as (server, slug):
             other.execute("BEGIN IMMEDIATE")
-            await wait_until(lambda: server.store.trouble is not None and server.referee.in_flight() == 0)
+            await wait_until(lambda: server.store.outage is not None and server.referee.count_running() == 0)
             backlog = server.recorder.backlog
-            assert server.referee.queued() > 0
+            assert server.referee.count_queued() > 0
             assert await health(server) == health_pb2.HealthCheckResponse.NOT_SERVING
             with pytest.raises(DatabaseBusy):
                 await server.store.write(partial(create_owner, name="refused"))
@@ -90,8 +90,8 @@ async def test_games_wait_while_another_process_holds_the_database(tmp_path: Pat
             other.execute("ROLLBACK")
             stored = server.counters.games
             await wait_until(lambda: server.counters.games > stored + backlog + 1000)
-            await wait_until(lambda: server.store.trouble is None)
-            await wait_until(lambda: server.referee.in_flight() > 0)
+            await wait_until(lambda: server.store.outage is None)
+            await wait_until(lambda: server.referee.count_running() > 0)
             assert await health(server) == health_pb2.HealthCheckResponse.SERVING
             await server.director.cancel(slug)
             tournament = await server.store.read(lambda connection: get_tournament(connection, slug))
@@ -134,7 +134,7 @@ async def test_server_ends_within_its_patience_while_the_database_is_held(
     async def end(locks: ExitStack) -> None:
         async with server_with_running_games(path, 1_000_000, store_wait_seconds=0.3) as (server, _):
             locks.enter_context(hold(path))
-            await wait_until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
+            await wait_until(lambda: server.recorder.backlog > 0 and server.store.outage is not None)
             async with asyncio.timeout(PATIENCE):
                 await server.drain()
 

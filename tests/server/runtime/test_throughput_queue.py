@@ -175,7 +175,7 @@ def test_a_match_whose_bot_is_away_takes_no_seat_of_the_base() -> None:
         matches.base = 99
         matches.match(1, 50, seats=0)
         await matches.settled()
-        assert matches.referee.queued(1) == 1
+        assert matches.referee.count_queued(1) == 1
         matches.match(2, 50)
         started = await matches.rounds(20)
         assert started[2] >= 19
@@ -222,7 +222,7 @@ def test_a_share_that_a_tournament_cannot_use_goes_to_the_others() -> None:
         matches.match(3, 25, seats=8)
         await matches.rounds(1)
         started = await matches.rounds(50)
-        assert (started[1], matches.referee.queued(1)) == (0, 1)
+        assert (started[1], matches.referee.count_queued(1)) == (0, 1)
         assert started[2] + started[3] >= 50 * 8
         assert abs(started[2] - 3 * started[3]) <= 4
         for player in matches.pair(1):
@@ -256,7 +256,7 @@ def test_games_with_clocks_use_all_configured_processors() -> None:
         for key in (1, 2, 3, 4):
             matches.match(key, 100, time="10+0.1")
         await matches.settled()
-        assert matches.referee.in_flight() == 3
+        assert matches.referee.count_running() == 3
         started = await matches.rounds(40)
         assert max(started.values()) - min(started.values()) <= 2
 
@@ -314,6 +314,6 @@ def test_games_that_never_end_take_no_seat_of_another_owner() -> None:
         await matches.settled()
         matches.match(1, 1, time="10+0.1", owner=1)
         await matches.settled()
-        assert matches.referee.in_flight(1) == 1
+        assert matches.referee.count_running(1) == 1
 
     run_with_matches(test)

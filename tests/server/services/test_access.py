@@ -168,7 +168,7 @@ def test_every_method_declares_who_may_call_it(rpc: Rpc) -> None:
 async def test_methods_that_need_a_token_refuse_missing_and_ended_ones(client: Client) -> None:
     store = client.server.store
     revoked = await client.token("alice", "admin")
-    expired = await client.token("alice", "admin", life_ms=1)
+    expired = await client.token("alice", "admin", lifetime_ms=1)
     caller = await store.read(partial(authenticate, secret=revoked, now_ms=store.now_ms()))
     await store.write(partial(revoke_token, token_id=caller.token_id, now_ms=store.now_ms()))
     secrets = {None: "UNAUTHENTICATED", "": "UNAUTHENTICATED", "nou_unknown": "UNAUTHENTICATED"}

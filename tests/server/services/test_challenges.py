@@ -34,7 +34,7 @@ class Shy(Random):
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     """A client of a server on a fresh database, whose reconnect timeout is half a second."""
-    async with client_of(tmp_path / "x.sqlite", grace=0.5) as opened:
+    async with client_of(tmp_path / "x.sqlite", reconnect_timeout=0.5) as opened:
         yield opened
 
 

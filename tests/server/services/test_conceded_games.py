@@ -21,7 +21,7 @@ async def start_game_against_ben(client: Client, alice: str) -> None:
     await client.join(await client.token("bob"), "ben")
     await client.start(alice)
     async with asyncio.timeout(PATIENCE):
-        while not client.server.referee.in_flight():  # noqa: ASYNC110  # the referee tells nobody
+        while not client.server.referee.count_running():  # noqa: ASYNC110  # the referee tells nobody
             await asyncio.sleep(0.01)
 
 
@@ -44,7 +44,7 @@ async def test_organiser_who_stops_a_running_game_of_its_own_bot_loses_it(client
         ((first, result),) = await stored_results(client)
         loss_of_ada = types_pb2.RESULT_SECOND_WINS if first == "ada" else types_pb2.RESULT_FIRST_WINS
         assert result == loss_of_ada
-        assert client.server.referee.in_flight() == 0
+        assert client.server.referee.count_running() == 0
 
 
 async def test_games_that_an_admin_ends_have_no_result(client: Client) -> None:

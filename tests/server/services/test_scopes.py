@@ -161,7 +161,7 @@ async def test_a_token_revokes_none_that_can_do_more_than_itself(client: Client)
 
 
 async def test_a_token_lives_no_longer_than_the_one_that_made_it(client: Client) -> None:
-    parent = await client.token("alice", life_ms=3_600_000)
+    parent = await client.token("alice", lifetime_ms=3_600_000)
     expiry = (await own_token(client, parent)).expire_time.ToMilliseconds()
     child = await own_token(client, await create_over_network(client, parent))
     assert child.expire_time.ToMilliseconds() == expiry
@@ -172,7 +172,7 @@ async def test_a_token_lives_no_longer_than_the_one_that_made_it(client: Client)
 
 
 async def test_an_expired_token_is_refused_with_the_reason(client: Client) -> None:
-    token = await client.token("alice", life_ms=1)
+    token = await client.token("alice", lifetime_ms=1)
     await asyncio.sleep(0.01)
     calls: Sequence[Awaitable[object]] = (client.create(token), client.first_frame(hello(), bearer(token)))
     for call in calls:

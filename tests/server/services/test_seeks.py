@@ -90,7 +90,7 @@ async def test_owners_have_a_limit_of_pairings_a_day(tmp_path: Path) -> None:
 
 
 async def test_games_of_a_bot_that_leaves_end_and_nobody_can_cancel_them(tmp_path: Path) -> None:
-    async with client_of(tmp_path / "x.sqlite", grace=0.2) as client:
+    async with client_of(tmp_path / "x.sqlite", reconnect_timeout=0.2) as client:
         leaver = Undecided()
         async with seeking(client, "bob"):
             async with seeking(client, "ada", bot=leaver), asyncio.timeout(PATIENCE):

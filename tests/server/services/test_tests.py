@@ -244,7 +244,7 @@ async def test_slow_bots_get_few_games_at_once(client: Client) -> None:
     # With 1,024 concurrent games, no game would end for half a minute.
     async with client.online(token, "ada", "bob", bot=Slow()):
         created = await create_test(client, token)
-        running = client.server.referee.in_flight
+        running = client.server.referee.count_running
         running_test = await wait_for_test(
             client, created.name, lambda test: running() <= 8 and test.tournament.games_done >= 8
         )
@@ -255,19 +255,19 @@ async def test_quick_bots_get_many_games_at_once(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
         made = await create_test(client, token)
-        await wait_for_test(client, made.name, lambda test: client.server.referee.in_flight() > 16)
+        await wait_for_test(client, made.name, lambda test: client.server.referee.count_running() > 16)
 
 
 async def test_test_that_stops_now_waits_for_no_game(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob", bot=Slow(seconds=3_600)):
         made = await create_test(client, token)
-        await wait_for_test(client, made.name, lambda test: client.server.referee.in_flight() == 2)
+        await wait_for_test(client, made.name, lambda test: client.server.referee.count_running() == 2)
         request = tests_pb2.StopTestRequest(name=made.name, now=True)
         stopped = (await client.tests.StopTest(request, metadata=bearer(token))).test
-        assert (stopped.tournament.state, client.server.referee.in_flight()) == (PAUSED, 0)
+        assert (stopped.tournament.state, client.server.referee.count_running()) == (PAUSED, 0)
         await resume_test(client, token, made.name)
-        await wait_for_test(client, made.name, lambda test: client.server.referee.in_flight() == 2)
+        await wait_for_test(client, made.name, lambda test: client.server.referee.count_running() == 2)
 
 
 async def test_openings_suffice_for_the_games_of_the_variant(client: Client) -> None:
@@ -432,7 +432,7 @@ async def test_open_tests_count_as_tournaments_of_their_owner(tmp_path: Path) ->
 
 
 async def test_absent_bot_stops_the_test_instead_of_losing_it(tmp_path: Path) -> None:
-    async with client_of(tmp_path / "x.sqlite", absence=1.0) as client:
+    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=1.0) as client:
         token = await client.token()
         await client.register("bob")
         async with client.online(token, "ada"):
@@ -449,7 +449,7 @@ async def test_silent_bot_in_a_test_stops_no_tournament_of_its_opponent(client: 
     async with client.online(alice, "ada", bot=Slow(seconds=3_600)), client.online(bob, "bob", "ben"):
         await open_to_tests(client, bob, "bob")
         created = await create_test(client, alice, time=minute_per_move, games_per_pair=2, variant="mnk:4,4,3")
-        await wait_for_test(client, created.name, lambda test: client.server.referee.in_flight() == 1)
+        await wait_for_test(client, created.name, lambda test: client.server.referee.count_running() == 1)
         await client.create(bob, games_per_pair=20, variant="mnk:4,4,3", time=minute_per_move)
         for name in ("bob", "ben"):
             await client.join(bob, name)
@@ -457,4 +457,4 @@ async def test_silent_bot_in_a_test_stops_no_tournament_of_its_opponent(client: 
         finished = await client.until(lambda cup: cup.state == FINISHED)
         assert (finished.games_done, [row.faults for row in finished.standings]) == (20, [0, 0])
         # The game that was displaced is played again.
-        await wait_for_test(client, created.name, lambda test: client.server.referee.in_flight() == 1)
+        await wait_for_test(client, created.name, lambda test: client.server.referee.count_running() == 1)

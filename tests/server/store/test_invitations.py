@@ -66,7 +66,7 @@ async def test_each_use_is_counted_until_there_are_none(arena: Arena) -> None:
 
 
 async def test_time_and_revocation_end_an_invitation(arena: Arena) -> None:
-    create = partial(create_invitation, scopes=("play",), uses=9, life_ms=1_000, now_ms=NOW)
+    create = partial(create_invitation, scopes=("play",), uses=9, lifetime_ms=1_000, now_ms=NOW)
     created = await arena.store.write(create)
     await arena.store.write(partial(use_invitation, secret=created.secret, now_ms=NOW + 999))
     with pytest.raises(InvitationRefused, match="expired"):

@@ -168,7 +168,7 @@ async def test_transaction_that_computes_for_long_succeeds_when_it_is_retried(ar
         create_owner(connection, "bert")
 
     async with asyncio.timeout(PATIENCE):
-        await arena.store.write_patiently(compute_for_long)
+        await arena.store.write_with_retries(compute_for_long)
     assert len(attempts) == 2
     assert arena.rows("SELECT count(*) FROM owners") == [(2,)]
 
@@ -238,7 +238,7 @@ async def test_slow_heartbeat_is_retried_with_more_time(arena: Arena) -> None:
     async with asyncio.timeout(PATIENCE):
         await arena.store.write_beside(slow)
     assert len(attempts) == 2
-    assert arena.store.trouble is None
+    assert arena.store.outage is None
 
 
 async def test_only_one_server_can_use_a_database(arena: Arena) -> None:
@@ -252,14 +252,14 @@ async def test_only_one_server_can_use_a_database(arena: Arena) -> None:
 
 @pytest.mark.at_length
 async def test_write_during_an_outage_is_done_after_the_restart(arena: Arena) -> None:
-    troubles = []
-    arena.store.on_trouble = lambda: troubles.append(arena.store.trouble)
+    changes = []
+    arena.store.on_outage_change = lambda: changes.append(arena.store.outage)
     with stopped_postgresql() as start:
         with pytest.raises(DatabaseUnreachable):
             await arena.store.write(partial(create_owner, name="ada"))
         start()
-    await arena.store.write_patiently(partial(create_owner, name="ada"))
-    assert [type(trouble) for trouble in troubles] == [DatabaseUnreachable, type(None)]
+    await arena.store.write_with_retries(partial(create_owner, name="ada"))
+    assert [type(change) for change in changes] == [DatabaseUnreachable, type(None)]
     assert arena.rows("SELECT name FROM owners") == [("ada",)]
 
 

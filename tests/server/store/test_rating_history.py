@@ -60,13 +60,13 @@ async def expected_points(arena: Arena) -> list[tuple[Any, ...]]:
     return sorted(points)
 
 
-@pytest.mark.parametrize("in_flight", [1, 256])
-async def test_history_follows_the_order_of_slots_and_equals_a_rebuild(arena: Arena, in_flight: int) -> None:
+@pytest.mark.parametrize("concurrent", [1, 256])
+async def test_history_follows_the_order_of_slots_and_equals_a_rebuild(arena: Arena, concurrent: int) -> None:
     played = await arena.play(await arena.tournament(bots=("ada", "bob", "ada", "cleo"), games_per_pair=90))
-    random_source = Random(in_flight)
-    played = sorted(played, key=lambda game: game.ordinal + random_source.randrange(in_flight))
+    random_source = Random(concurrent)
+    played = sorted(played, key=lambda game: game.ordinal + random_source.randrange(concurrent))
     while played:
-        size = random_source.randint(1, in_flight + 20)
+        size = random_source.randint(1, concurrent + 20)
         await arena.commit(played[:size])
         played = played[size:]
     points = arena.rows(POINTS)

@@ -14,7 +14,7 @@ from tests.support.site import Site, site_of
 def server() -> Iterator[ServerUnderTest]:
     """A server with two finished matches: `pascal - random` in tictactoe, and one of Connect Four."""
     # Long timeouts: on a busy machine, no bot must count as absent.
-    with serving(heartbeat=60.0, grace=60.0) as running:
+    with serving(heartbeat=60.0, reconnect_timeout=60.0) as running:
         running.match("pascal", "random", games=8, seed=3)
         running.match("minimax:depth=1", "random", games=2, variant="connect4", seed=4)
         yield running

@@ -90,7 +90,9 @@ def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> No
 
 @asynccontextmanager
 async def _server_with_one_waiting_game(database: str) -> AsyncIterator[str]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, absence=600, limits=Limits(analyses=1))
+    settings = ServerSettings(
+        listen="127.0.0.1:0", database=database, inactivity_timeout=600, limits=Limits(analyses=1)
+    )
     async with running_server(settings) as server:
         yield server.address
 

@@ -205,7 +205,7 @@ def test_a_bots_page_has_results_by_opponent_endings_and_times(site: Site) -> No
 
 
 def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
-    with serving(heartbeat=60.0, grace=60.0) as server, site_of(server.address) as site:
+    with serving(heartbeat=60.0, reconnect_timeout=60.0) as server, site_of(server.address) as site:
 
         def judged_counts(games: int) -> dict[str, tuple[int, int]]:
             """Return the decisions and blunders of each bot, once the server has judged all these games."""

@@ -27,7 +27,7 @@ DOCUMENT = openapi()
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerUnderTest]:
-    with serving(grace=60.0) as running:
+    with serving(reconnect_timeout=60.0) as running:
         yield running
 
 
@@ -242,7 +242,7 @@ def test_a_game_continues_after_a_restart_of_the_website(server: ServerUnderTest
 
 def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
-        short = stack.enter_context(serving(grace=0.2))
+        short = stack.enter_context(serving(reconnect_timeout=0.2))
         site = stack.enter_context(site_of(short.address, play=PlaySettings(idle=2.0)))
         organiser = stack.enter_context(organiser_at(short))
         pair = bots(site, short, "away", "here")

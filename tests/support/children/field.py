@@ -18,7 +18,7 @@ from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.clock import parse_time_control
 from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.store.engine.database import Store
@@ -52,7 +52,7 @@ class Field:
     """A folder in which child players play tournaments."""
 
     folder: Path
-    locking: Locking = Locking.OFF
+    sandbox_mode: SandboxMode = SandboxMode.OFF
     games: list[ExportedGame] = field(default_factory=list)
     """The games of the last tournament, in slot order."""
     run_notes: list[str] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Field:
             ),
             database=self.database,
             children=children,
-            locking=self.locking,
+            sandbox_mode=self.sandbox_mode,
             processes=processes,
             log=log,
             messages=messages,
@@ -119,9 +119,9 @@ class Field:
 
     @asynccontextmanager
     async def _recording_launcher(
-        self, locking: Locking, tell: Callable[[str], None], all_memory_bytes: int, *, at_once: bool
+        self, sandbox_mode: SandboxMode, tell: Callable[[str], None], all_memory_bytes: int, *, at_once: bool
     ) -> AsyncIterator[Launcher]:
-        async with launching(locking, tell, all_memory_bytes, at_once=at_once) as launcher:
+        async with launching(sandbox_mode, tell, all_memory_bytes, at_once=at_once) as launcher:
             yield RecordingLauncher(launcher, self.sessions)
 
     async def notes_of_games(self) -> list[dict[str, str]]:

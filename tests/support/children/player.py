@@ -15,7 +15,7 @@ from typing import Any
 import habits  # type: ignore[import-not-found]  # it lies next to this program
 from google.protobuf.json_format import MessageToJson, Parse
 
-from noughts_proto.pipes import LARGEST_UP
+from noughts_proto.pipes import LARGEST_FROM_BOT
 from noughts_proto.v1 import play_pb2 as pb
 
 JSON = sys.argv[4:] == ["json"]
@@ -68,7 +68,7 @@ def misbehave(habit: str, ground: str) -> int | None:
             while True:
                 habits.write(b"{}\n" * 10_000)
         case "50 MB" | "large frame" if JSON:
-            habits.write(bytes(habits.LINE_BYTES if habit == "50 MB" else LARGEST_UP + 1))
+            habits.write(bytes(habits.LINE_BYTES if habit == "50 MB" else LARGEST_FROM_BOT + 1))
             habits.wait_for_the_end()
         case "no answer" if JSON:
             habits.write(b"hello\n")
@@ -80,7 +80,7 @@ def misbehave(habit: str, ground: str) -> int | None:
             habits.write(struct.pack("<I", habits.LINE_BYTES))
             habits.write(bytes(habits.LINE_BYTES))
         case "large frame":
-            habits.write(struct.pack("<I", LARGEST_UP + 1))
+            habits.write(struct.pack("<I", LARGEST_FROM_BOT + 1))
             habits.wait_for_the_end()
         case "no answer":
             habits.write(struct.pack("<I", 5) + b"hello")

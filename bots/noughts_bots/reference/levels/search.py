@@ -1,9 +1,9 @@
-"""The search of `level`: a shallow look ahead, whose scores of the first moves get random errors.
+"""The search of `level`: a shallow search that adds random errors to the scores of its own first moves.
 
 Each line that only one side can still complete counts for that side, by its stones. The search adds these up, looks a
-few half-moves ahead (alpha-beta: D. E. Knuth, R. W. Moore, "An Analysis of Alpha-Beta Pruning", 1975), and adds a
-random error to the score of each of its own moves. So it confuses moves of nearly the same score most often. A win or a
-loss counts more the nearer it is, so it misses a line that needs one more stone more rarely than a deep threat.
+few plies ahead (alpha-beta: D. E. Knuth, R. W. Moore, "An Analysis of Alpha-Beta Pruning", 1975), and adds a
+random error to the score of each move in the position. So it confuses moves of nearly the same score most often. A win
+or a loss counts more the nearer it is, so it misses a line that needs one more stone more rarely than a deep threat.
 
 All numbers are integers and follow from the stones and the seed, so the moves are the same on every machine.
 """
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from noughts_referee.rules import Draws, Position, Variant, members
 
-_ONLY_HOPE = 1_000
-"""A win in n half-moves scores this and `_NEARNESS` / n more, a loss the negative of that."""
+_WIN = 1_000
+"""The least score of a win. A win in n plies scores `_NEARNESS` / n more; a loss scores the negative."""
 _NEARNESS = 3_000
 _MOST_STATIC = 900
 """Limit of the score of a position that is neither a known win nor a known loss."""
@@ -30,7 +30,8 @@ _EVERY_CELL = 100
 """Cells up to which the search considers moves far from all stones."""
 _ERROR_BITS = 16
 _ERROR_PARTS = 4
-_ERROR_MEAN = _ERROR_PARTS * ((1 << _ERROR_BITS) - 1) // 2
+_ERROR_MASK = (1 << _ERROR_BITS) - 1
+_ERROR_MEAN = _ERROR_PARTS * _ERROR_MASK // 2
 _ERROR_DEVIATION = 37_837
 """The standard deviation of a sum of `_ERROR_PARTS` uniform numbers of `_ERROR_BITS` bits."""
 
@@ -43,7 +44,7 @@ class Strength(NamedTuple):
     """The two settings of a level."""
 
     depth: int
-    """Half-moves that the search looks ahead."""
+    """Plies that the search looks ahead."""
     error: int
     """The standard deviation of the random errors."""
 
@@ -92,9 +93,9 @@ class NoisySearch:
         moves = []
         for rating, cell in ratings:
             if wins >> cell & 1:
-                score, is_known = _ONLY_HOPE + _NEARNESS, True
+                score, is_known = _WIN + _NEARNESS, True
             elif danger & ~(1 << cell):
-                score, is_known = -_ONLY_HOPE - _NEARNESS // 2, True
+                score, is_known = -_WIN - _NEARNESS // 2, True
             else:
                 score, is_known = _limited(static + rating), strength.depth == 1
             error = _error(draws, strength.error)
@@ -104,8 +105,9 @@ class NoisySearch:
         for total, negative_cell, error, rating, is_known in moves[: self._width]:
             if not is_known:
                 placed = self._placed(own, -negative_cell)
-                at_least = best - error
-                score = -self._value(other, placed, -(static + rating), strength.depth - 1, -_INFINITY, -at_least, 1)
+                # The exact value of a score is needed only if its total with the error exceeds the best total so far.
+                needed = best - error
+                score = -self._value(other, placed, -(static + rating), strength.depth - 1, -_INFINITY, -needed, 1)
                 total = score + error
             if total > best:
                 best, choice = total, -negative_cell
@@ -114,22 +116,23 @@ class NoisySearch:
     def _value(self, own: Stones, other: Stones, static: int, depth: int, alpha: int, beta: int, ply: int) -> int:
         """Return the score of `own`, which is to move, if it is between `alpha` and `beta`; else a bound.
 
-        `static` is the sum over all lines, and `ply` the number of half-moves since the root.
+        `static` is the sum over all lines, and `ply` the number of plies since the root.
         """
         occupied = own[0] | other[0]
         almost = self._almost
         if own[almost] & ~other[1] and self._completing(own, other, occupied):
-            return _ONLY_HOPE + _NEARNESS // (ply + 1)
+            return _WIN + _NEARNESS // (ply + 1)
         if other[almost] & ~own[1] and (danger := self._completing(other, own, occupied)):
             if danger & (danger - 1):
-                return -_ONLY_HOPE - _NEARNESS // (ply + 2)
+                return -_WIN - _NEARNESS // (ply + 2)
             ((rating, cell),) = self._ratings(own, other, danger)
             return -self._value(other, self._placed(own, cell), -(static + rating), depth, -beta, -alpha, ply + 1)
         cells = self._playable(occupied)
         if not cells:
             return 0
         if self._near:
-            cells = self._beside(occupied) & cells or cells
+            near_cells = self._near_stones(occupied) & cells
+            cells = near_cells or cells
         ratings = self._ratings(own, other, cells)
         if depth == 1:
             return _limited(static + max(ratings)[0])
@@ -173,7 +176,8 @@ class NoisySearch:
             return free & (occupied >> self._columns | self._floor)
         return free
 
-    def _beside(self, occupied: int) -> int:
+    def _near_stones(self, occupied: int) -> int:
+        """Return the cells next to a stone, as a set. Some of them can be occupied."""
         cells = 0
         for cell in members(occupied):
             cells |= self._near[cell]
@@ -222,7 +226,7 @@ def _limited(static: int) -> int:
 def _error(draws: Draws, deviation: int) -> int:
     """Return a random integer with this standard deviation, nearly normally distributed around 0."""
     bits = draws.bits()
-    total = (bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48)
+    total = sum(bits >> _ERROR_BITS * part & _ERROR_MASK for part in range(_ERROR_PARTS))
     return (total - _ERROR_MEAN) * deviation // _ERROR_DEVIATION
 
 

@@ -53,7 +53,7 @@ class ContinuousFours:
             return None
         first_moves = {
             attack: moves
-            for attack in members(Fours(board, own, other).makers)
+            for attack in members(Fours(board, own, other).four_cells)
             if (moves := self._moves_after(own, other, attack))
         }
         return FourWin(first_moves, tuple(self._line(own, other))) if first_moves else None
@@ -62,7 +62,7 @@ class ContinuousFours:
         """Return whether the side to move completes a line at once, or wins by continuous fours. Raises EffortSpent."""
         own, other = self._begin(position, effort)
         return bool(self._board.winning_cells(own, other)) or any(
-            self._moves_after(own, other, attack) for attack in members(Fours(self._board, own, other).makers)
+            self._moves_after(own, other, attack) for attack in members(Fours(self._board, own, other).four_cells)
         )
 
     def _begin(self, position: Position, effort: Effort) -> tuple[Stones, Stones]:
@@ -78,7 +78,7 @@ class ContinuousFours:
         fewest = self._known.get(key)
         if fewest is None:
             fewest = 0
-            for attack in members(Fours(self._board, own, other).makers):
+            for attack in members(Fours(self._board, own, other).four_cells):
                 moves = self._moves_after(own, other, attack)
                 if moves and (not fewest or moves < fewest):
                     fewest = moves
@@ -127,7 +127,7 @@ class ContinuousFours:
         board = self._board
         moves, attack = min(
             (moves, attack)
-            for attack in members(Fours(board, own, other).makers)
+            for attack in members(Fours(board, own, other).four_cells)
             if (moves := self._moves_after(own, other, attack))
         )
         yield attack

@@ -19,12 +19,12 @@ _FOURS_NODES = 50
 class Fours:
     """The fours that one side can make with its lines that miss two stones."""
 
-    __slots__ = ("makers", "pairs", "twice")
+    __slots__ = ("double_four_cells", "four_cells", "pairs")
 
     def __init__(self, board: Board, own: Stones, other: Stones) -> None:
         self.pairs: dict[int, None] = {}
         """The distinct pairs of cells that these lines miss, as sets."""
-        makers = twice = 0
+        four_cells = double_four_cells = 0
         lines = missing_two(own, other)
         if lines:
             pairs, stones, all_lines, bits = self.pairs, own.cells, board.lines, board.bits
@@ -34,14 +34,14 @@ class Fours:
                 pair = all_lines[number] & ~stones
                 if pair not in pairs:
                     pairs[pair] = None
-                    twice |= makers & pair
-                    makers |= pair
+                    double_four_cells |= four_cells & pair
+                    four_cells |= pair
             if board.forbids is not None:
-                makers = board.legal(own, other, makers)
-                twice &= makers
-        self.makers = makers
+                four_cells = board.legal(own, other, four_cells)
+                double_four_cells &= four_cells
+        self.four_cells = four_cells
         """The cells where a stone makes a four and is legal, as a set."""
-        self.twice = twice
+        self.double_four_cells = double_four_cells
         """The cells where a stone makes two fours, or one open four: two cells then complete a line."""
 
     def answers(self) -> int:
@@ -50,7 +50,7 @@ class Fours:
         The other side can answer elsewhere only if it first gains time with a four of its own.
         """
         answers = -1  # all bits: every cell
-        for cell in members(self.twice):
+        for cell in members(self.double_four_cells):
             bit = 1 << cell
             partners = 0
             for pair in self.pairs:
@@ -88,15 +88,15 @@ class Attack:
         self._nodes_left -= 1
         board = self._board
         fours = Fours(board, own, other)
-        if not fours.makers:
+        if not fours.four_cells:
             return ()
         danger = board.winning_cells(other, own)
         if danger.bit_count() > 1:
             return ()
         # If the other side has a four, only a stone that stops it is in time.
-        twice = fours.twice & danger if danger else fours.twice
-        if twice:
-            return (twice.bit_length() - 1,)
+        double_four_cells = fours.double_four_cells & danger if danger else fours.double_four_cells
+        if double_four_cells:
+            return (double_four_cells.bit_length() - 1,)
         for attack, reply in _exchanges(fours, danger):
             if self._nodes_left < 0:
                 break
@@ -121,13 +121,13 @@ class Attack:
         danger = board.winning_cells(other, own)
         if danger.bit_count() > 1:
             return 0, 0
-        twice = fours.twice & danger if danger else fours.twice
-        if twice:
-            return twice.bit_length() - 1, 3
+        double_four_cells = fours.double_four_cells & danger if danger else fours.double_four_cells
+        if double_four_cells:
+            return double_four_cells.bit_length() - 1, 3
         key = (own.cells, other.cells)
         if self._without_win_to_depth.get(key, -1) >= depth:
             return 0, 0
-        if fours.makers and (stones := self.by_fours(own, other, _FOURS_NODES)):
+        if fours.four_cells and (stones := self.by_fours(own, other, _FOURS_NODES)):
             return stones[0], 2 * len(stones) + 1
         if depth:
             for attack, reply in _exchanges(fours, danger):
@@ -145,15 +145,15 @@ class Attack:
         """Return the same as `by_threats`, with a three as the first move."""
         board = self._board
         cells = board.gaps(missing_three(own, other), own)
-        for attack in members(board.legal(own, other, cells & ~fours.makers)):
+        for attack in members(board.legal(own, other, cells & ~fours.four_cells)):
             self._effort.spend()
             own_then = board.placed(own, attack)
             threat = Fours(board, own_then, other)
-            if not threat.twice:
+            if not threat.double_four_cells:
                 continue
             longest = 3
             answers = board.legal(other, own_then, threat.answers())
-            for reply in members(answers | Fours(board, other, own_then).makers):
+            for reply in members(answers | Fours(board, other, own_then).four_cells):
                 _, plies = self.by_threats(own_then, board.placed(other, reply), depth - 1)
                 if not plies:
                     break
@@ -169,11 +169,11 @@ def _exchanges(fours: Fours, danger: int) -> list[tuple[int, int]]:
     If the other side has a four, `danger` is the cell that completes it, and the stone must be on it.
     """
     exchanges = []
-    makers = fours.makers & danger if danger else fours.makers
+    four_cells = fours.four_cells & danger if danger else fours.four_cells
     for pair in fours.pairs:
         low, high = (pair & -pair).bit_length() - 1, pair.bit_length() - 1  # the two cells; faster than `members`
-        if makers >> low & 1:
+        if four_cells >> low & 1:
             exchanges.append((low, high))
-        if makers >> high & 1:
+        if four_cells >> high & 1:
             exchanges.append((high, low))
     return exchanges

@@ -68,14 +68,14 @@ class PositionSearch:
             self.evaluation = Evaluation(tuple(cell for cell, count in counts.items() if count == most))
             return []
         fours = Fours(board, own, other)
-        if fours.twice:
-            self._decide(tuple(members(fours.twice)), WON - 3)
+        if fours.double_four_cells:
+            self._decide(tuple(members(fours.double_four_cells)), WON - 3)
             return []
         near, rest = (cells & self._free for cells in search.candidates(own, other))
         moves, self._rest = search.ordered(near, own, other), search.ordered(rest, own, other)
         threats = Fours(board, other, own)
-        if threats.twice:
-            answers = threats.answers() & self._free | fours.makers
+        if threats.double_four_cells:
+            answers = threats.answers() & self._free | fours.four_cells
             # If no answer is sufficient, all moves lose, and the most promising one is played.
             if answers:
                 moves = search.ordered(answers, own, other)

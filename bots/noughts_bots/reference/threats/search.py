@@ -66,7 +66,7 @@ class Search:
         if own.touched & other.touched == self._all_lines:
             return 0
         fours = Fours(board, own, other)
-        if fours.twice:
+        if fours.double_four_cells:
             return WON - ply - 3
         threats = Fours(board, other, own)
         if depth <= 0:
@@ -77,7 +77,7 @@ class Search:
         if len(fours.pairs) > 1 and (stones := self._attack.by_fours(own, other, _LEAF_FOURS_NODES)):
             return WON - ply - 2 * len(stones) - 1
         static = static_value(own, other)
-        if not threats.twice:
+        if not threats.double_four_cells:
             return static
         # The other side threatens to make two fours, so the static value would be too good: try the answers.
         best = -INFINITY
@@ -103,9 +103,9 @@ class Search:
             ):
                 return value
         answers = 0
-        if threats.twice:
+        if threats.double_four_cells:
             answers = threats.answers()
-            moves = self.ordered(answers | fours.makers, own, other, hint)
+            moves = self.ordered(answers | fours.four_cells, own, other, hint)
             if not moves:
                 return ply + 4 - WON
             width = len(moves)

@@ -86,7 +86,7 @@ def estimate(
     from noughts_server.local.reference_pools import REFERENCE_POOLS
 
     parsed = parse_spec(spec)
-    if not check_startable(parsed, sandbox.locking):
+    if not check_startable(parsed, sandbox.sandbox_mode):
         make_bot(parsed)  # raises an error if its options are wrong
     # The commas of `mnk:7,7,4` belong to its name.
     names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)
@@ -100,7 +100,7 @@ def estimate(
     stop = LocalStop()
     settings = TournamentSettings(time=read_time(time), games_per_pair=games + games % 2, seed=parsed_seed)
     children = ChildSettings(start=start_timeout)
-    plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
+    plan = LocalPlan(specs=(parsed,), settings=settings, children=children, sandbox_mode=sandbox.sandbox_mode)
     rate = partial(exercise, plan, stop=stop, on_note=printing.note)
     results = run_loop(_rate_in_variants(parsed, pools, rate, stop))
     if svg is not None:

@@ -88,7 +88,7 @@ def join(
         "tournament": registered.tournament or None,
         **({"token": registered.secret} if file is None else {"file": str(file)}),
     }
-    # Only the secret goes to stdout, so that a shell script can read it.
+    # As text, only the secret goes to stdout, so that a shell script can read it. With --output, nothing does.
     output.show(document, registered.secret if file is None else lambda: None)
 
 
@@ -130,7 +130,7 @@ def _register_at_website(site: SplitResult, name: str) -> _Registered:
 def _register_at_server(server: AddressOptions, name: str, invitation: str) -> _Registered:
     from noughts_server.client import client as clients
 
-    # The check keeps the invitation off the network of others as it does with tokens.
+    # The invitation is a secret, so it is sent only where a token could be sent.
     dialling = server.dialling(invitation or "the new token")
     request = pb.RegisterRequest(name=name, invitation=invitation)
     with clients.connected(server.address, "", dialling, HINTS) as client:
@@ -142,7 +142,10 @@ def _register_at_server(server: AddressOptions, name: str, invitation: str) -> _
 
 
 def _proof(challenge: str, bits: object) -> dict[str, str]:
-    """Return the solution of a challenge, with a note about the wait. Without a challenge, the server refuses it."""
+    """Return a challenge with its solution, and print a note about the wait.
+
+    Without a challenge, the solution is empty: the server refuses it and says why.
+    """
     from noughts_server.core.proof_of_work import solve
 
     if not challenge or not isinstance(bits, int):

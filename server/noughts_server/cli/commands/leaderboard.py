@@ -14,7 +14,7 @@ from noughts_server.cli.drawing.rating_table import print_ratings, ratings_docum
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import ListOptions
-from noughts_server.cli.options.rating_list import RatingListVariantOption, choose_list, known_lists, others_line
+from noughts_server.cli.options.rating_list import RatingListVariantOption, choose_list, known_lists, other_lists_text
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import AnchorOption, read_anchors
 from noughts_server.cli.options.time import TimeClassOption
@@ -127,7 +127,7 @@ def leaderboard(
     else:
         hint = "" if retired else " (or all are retired, see `--retired`)"
         console.print(f"No bot has a rating here yet{hint}.")
-    if others := others_line(rating_lists, first_page.rating_list):
+    if others := other_lists_text(rating_lists, first_page.rating_list):
         console.print(f"\n{others}", soft_wrap=True)
 
 

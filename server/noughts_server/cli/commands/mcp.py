@@ -16,7 +16,7 @@ from noughts_server.cli.extras import require_extra
 from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import HINTS, ServerOptions
-from noughts_server.cli.processes.signals import announced, run_loop, until_terminated
+from noughts_server.cli.processes.signals import announce_until_stopped, run_loop, until_terminated
 from noughts_server.web.listener import address_of
 
 
@@ -106,7 +106,7 @@ async def _serve_http(
     try:
         async with serving_mcp(Backend(upstream, explain, None), listener, proxies):
             place = f"{address_of(listener)}{PATH}"
-            await announced(output, {"mcp": place}, f"The tools of the server at {address} are at {place}")
+            await announce_until_stopped(output, {"mcp": place}, f"The tools of the server at {address} are at {place}")
     finally:
         await upstream.close()
 

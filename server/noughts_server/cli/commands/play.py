@@ -193,7 +193,7 @@ def play(
             run_mode(PlayMode(seating))
         else:
             # Imported before the first game, so that a missing package is reported before games are played, not after.
-            from noughts_server.records.jsonl import GamesFile
+            from noughts_server.records.games_file import GamesFile
             from noughts_server.store.games.exports import ExportedGame
 
             with GamesFile(games_file) as file:

@@ -11,13 +11,13 @@ from noughts_server.cli.config_file import Configuration
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.options.bus import BusOptions
 from noughts_server.cli.options.limits import (
-    ABSENCE,
-    GRACE,
-    AbsenceOption,
+    INACTIVITY_TIMEOUT,
+    RECONNECT_TIMEOUT,
     DefaultMarginOption,
-    GraceOption,
+    InactivityTimeoutOption,
+    ReconnectTimeoutOption,
     SetLimitOption,
-    read_absence,
+    read_inactivity_timeout,
     read_limits,
 )
 from noughts_server.cli.options.listening import MetricsOption, require_private_metrics
@@ -26,9 +26,9 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions
 from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
-from noughts_server.cli.options.time import MARGIN, read_margin
+from noughts_server.cli.options.time import DEFAULT_MARGIN, read_margin
 from noughts_server.cli.processes.signals import Stop, run_loop
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 if TYPE_CHECKING:
     from noughts_server.hosting.offers import Offer
@@ -72,9 +72,9 @@ def referee(
     ] = "none",
     python_packages: PythonPackagesOption = "",
     limit: SetLimitOption = None,
-    margin: DefaultMarginOption = MARGIN,
-    grace: GraceOption = GRACE,
-    absence: AbsenceOption = ABSENCE,
+    margin: DefaultMarginOption = DEFAULT_MARGIN,
+    reconnect_timeout: ReconnectTimeoutOption = RECONNECT_TIMEOUT,
+    inactivity_timeout: InactivityTimeoutOption = INACTIVITY_TIMEOUT,
     metrics: MetricsOption = None,
     insecure: Annotated[
         bool,
@@ -97,8 +97,8 @@ def referee(
             "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
     require_private_metrics(metrics, protected=insecure)
-    locking = sandbox.locking
-    offered_bots = _read_offers(offers or [], locking)
+    sandbox_mode = sandbox.sandbox_mode
+    offered_bots = _read_offers(offers or [], sandbox_mode)
     acceptance = read_acceptance("noughts referee", accept, python_packages)
     from noughts_server.referee_node import RefereeSettings
 
@@ -112,29 +112,29 @@ def referee(
         owner=owner,
         acceptance=acceptance,
         limits=read_limits(limit),
-        locking=locking,
+        sandbox_mode=sandbox_mode,
         margin_us=read_margin(margin),
-        grace=grace,
-        absence=read_absence(absence),
+        reconnect_timeout=reconnect_timeout,
+        inactivity_timeout=read_inactivity_timeout(inactivity_timeout),
         metrics=metrics,
     )
     if not run_loop(_play_until_stopped(output, settings)):
         raise SystemExit(INTERRUPTED)
 
 
-def _read_offers(texts: list[str], locking: Locking) -> "tuple[Offer, ...]":
+def _read_offers(texts: list[str], sandbox_mode: SandboxMode) -> "tuple[Offer, ...]":
     specs = tuple(map(parse_spec, texts))
     labels = unique_labels(specs) if specs else ()
     return tuple(
-        _read_offer(text, label, spec, locking) for text, label, spec in zip(texts, labels, specs, strict=True)
+        _read_offer(text, label, spec, sandbox_mode) for text, label, spec in zip(texts, labels, specs, strict=True)
     )
 
 
-def _read_offer(text: str, label: str, spec: BotSpec, locking: Locking) -> "Offer":
+def _read_offer(text: str, label: str, spec: BotSpec, sandbox_mode: SandboxMode) -> "Offer":
     """Return the offered bot of `--offers`. Raises UsageProblem, BotSpecError."""
     from noughts_server.hosting.offers import Offer
 
-    if not check_startable(spec, locking):
+    if not check_startable(spec, sandbox_mode):
         raise UsageProblem(
             f"--offers {text!r}: got no program or plugin, expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
             "Run reference bots with: noughts bot run NAME --server HOST:PORT",

@@ -22,13 +22,13 @@ from noughts_server.cli.extras import has_extra, require_extra
 from noughts_server.cli.options.bus import BusOptions
 from noughts_server.cli.options.database import DatabaseOption, read_database
 from noughts_server.cli.options.limits import (
-    ABSENCE,
-    GRACE,
-    AbsenceOption,
+    INACTIVITY_TIMEOUT,
+    RECONNECT_TIMEOUT,
     DefaultMarginOption,
-    GraceOption,
+    InactivityTimeoutOption,
+    ReconnectTimeoutOption,
     SetLimitOption,
-    read_absence,
+    read_inactivity_timeout,
     read_limits,
 )
 from noughts_server.cli.options.listening import (
@@ -47,7 +47,7 @@ from noughts_server.cli.options.listening import (
 from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
-from noughts_server.cli.options.time import MARGIN, read_margin
+from noughts_server.cli.options.time import DEFAULT_MARGIN, read_margin
 from noughts_server.cli.options.website import (
     ANALYST_TIME,
     DEFAULT_WEB,
@@ -81,11 +81,11 @@ class ServeOptions:
 
     listen: ListenOption = DEFAULT_SERVER
     database: DatabaseOption = None
-    margin: DefaultMarginOption = MARGIN
+    margin: DefaultMarginOption = DEFAULT_MARGIN
     network_cap: Annotated[
         str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
     ] = f"{NETWORK_CAP_US // 1_000}ms"
-    grace: GraceOption = GRACE
+    reconnect_timeout: ReconnectTimeoutOption = RECONNECT_TIMEOUT
     tls_cert: CertificateOption = None
     tls_key: KeyOption = None
     tls_client_ca: Annotated[
@@ -130,7 +130,7 @@ class ServeOptions:
     house_bots: Annotated[
         HouseBots, Option("--house-bots", help="Opponents for newcomers: `levels` of known ratings, in open ladders")
     ] = HouseBots.NONE
-    absence: AbsenceOption = ABSENCE
+    inactivity_timeout: InactivityTimeoutOption = INACTIVITY_TIMEOUT
     rate_own_games: Annotated[
         bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")
     ] = False
@@ -223,13 +223,13 @@ def run_server(
         bus=bus_settings,
         margin_us=read_margin(options.margin),
         network_cap_us=read_margin(options.network_cap, "--network-cap"),
-        grace=options.grace,
+        reconnect_timeout=options.reconnect_timeout,
         reflection=options.reflection,
         identity=identity,
         client_authorities=options.tls_client_ca,
         metrics=options.metrics,
         registration=options.registration,
-        absence=read_absence(options.absence),
+        inactivity_timeout=read_inactivity_timeout(options.inactivity_timeout),
         rate_own_games=options.rate_own_games,
         limits=read_limits(options.limit),
         explorer=options.explorer,

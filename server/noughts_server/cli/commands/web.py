@@ -29,7 +29,7 @@ from noughts_server.cli.options.website import (
     read_analyst,
     read_public_url,
 )
-from noughts_server.cli.processes.signals import announced, run_loop
+from noughts_server.cli.processes.signals import announce_until_stopped, run_loop
 from noughts_server.web.listener import address_of
 
 
@@ -108,6 +108,6 @@ def web(
             await stack.enter_async_context(site)
             place = address_of(listener)
             document = {"web": place, "metrics": metrics_address}
-            await announced(output, document, f"The website of the server at {address} is at {place}")
+            await announce_until_stopped(output, document, f"The website of the server at {address} is at {place}")
 
     run_loop(serve())

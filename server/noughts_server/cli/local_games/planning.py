@@ -28,7 +28,7 @@ from noughts_server.cli.options.time import (
     read_tournament_margin,
 )
 from noughts_server.cli.processes.signals import run_loop
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.local.plan import LocalPlan
 
 
@@ -112,7 +112,7 @@ def plan_games(
             f" {1 / MOST_FACTOR:g} to {1 / LEAST_FACTOR:g}",
             "Leave out --scale-time, and choose times for this machine.",
         )
-    waits_us = _check_playable(local_specs, variant, options.locking)
+    waits_us = _check_playable(local_specs, variant, options.sandbox_mode)
     usual_us = MARGIN_US if margin_us is None else margin_us
     return LocalPlan(
         specs=specs,
@@ -120,7 +120,7 @@ def plan_games(
         margin_us=margin_us,
         own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
         children=ChildSettings(start=options.start_timeout),
-        locking=options.locking,
+        sandbox_mode=options.sandbox_mode,
         processes=options.processes,
         affinity=options.affinity,
         memory_bytes=memory_bytes,
@@ -136,11 +136,11 @@ def _common_variant(options: LocalGameOptions, specs: Mapping[str, BotSpec]) -> 
     if not specs:
         return USUAL_VARIANT
     for spec in specs.values():
-        check_startable(spec, options.locking)
+        check_startable(spec, options.sandbox_mode)
     from noughts_server.bot_check.own_variants import declared_by_each
 
     async def read_declarations() -> list[tuple[str, ...]]:
-        async with launching(options.locking, lambda note: None) as launcher:
+        async with launching(options.sandbox_mode, lambda note: None) as launcher:
             return await declared_by_each(list(specs.values()), launcher, ChildSettings(start=options.start_timeout))
 
     declared = run_loop(read_declarations())
@@ -174,7 +174,7 @@ def _resume(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
-def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Locking) -> dict[str, int]:
+def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, sandbox_mode: SandboxMode) -> dict[str, int]:
     """Create each built-in bot once, and return how long bots can wait for their endpoints in a move.
 
     The times are in microseconds, by label.
@@ -184,7 +184,7 @@ def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Loc
     waits_us = {}
     with ExitStack() as stack:
         for label, spec in specs.items():
-            if check_startable(spec, locking):
+            if check_startable(spec, sandbox_mode):
                 continue
             bot = make_built_in(spec, variant)
             # All bots exist at the same time, because two learners cannot use one file. At the end they release their

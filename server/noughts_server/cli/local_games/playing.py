@@ -15,7 +15,7 @@ from noughts_server.cli.printing import count, note
 from noughts_server.cli.processes.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from noughts_server.records.jsonl import STDOUT, GamesFile
+from noughts_server.records.games_file import STDOUT, GamesFile
 
 
 def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, every: int | None = None) -> LocalOutcome:

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from typer import Option
 
-from noughts_referee.clock import GRACE_SECONDS
+from noughts_referee.clock import RECONNECT_TIMEOUT_SECONDS
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.times import Seconds, read_duration, seconds_option
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.core.limits import ABSENCE_SECONDS, Limits
+from noughts_server.core.limits import INACTIVITY_TIMEOUT_SECONDS, Limits
 
-GRACE = Seconds(GRACE_SECONDS)
+RECONNECT_TIMEOUT = Seconds(RECONNECT_TIMEOUT_SECONDS)
 """The usual `--reconnect-timeout`."""
-ABSENCE = f"{ABSENCE_SECONDS / 60:g}m"
+INACTIVITY_TIMEOUT = f"{INACTIVITY_TIMEOUT_SECONDS / 60:g}m"
 """The usual `--inactivity-timeout`."""
 
 SetLimitOption = Annotated[
@@ -24,10 +24,10 @@ SetLimitOption = Annotated[
         help="Limit to change (docs/reference/limits.md; repeatable)",
     ),
 ]
-GraceOption = Annotated[
+ReconnectTimeoutOption = Annotated[
     float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot")
 ]
-AbsenceOption = Annotated[
+InactivityTimeoutOption = Annotated[
     str, Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of an entry; 0: none")
 ]
 DefaultMarginOption = Annotated[
@@ -53,6 +53,6 @@ def read_limits(texts: list[str] | None) -> Limits:
         return Limits().with_changes(**numbers)
 
 
-def read_absence(text: str) -> float:
+def read_inactivity_timeout(text: str) -> float:
     """Return the seconds of `--inactivity-timeout`; 0: none. Raises UsageProblem."""
     return 0.0 if text == "0" else read_duration(text, "--inactivity-timeout").total_seconds()

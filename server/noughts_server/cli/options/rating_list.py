@@ -58,7 +58,7 @@ def choose_list(rating_lists: Iterable[KnownList], variant: str | None, time_cla
     return best.variant, best.time_class
 
 
-def others_line(rating_lists: Sequence[KnownList], shown_name: str) -> str:
+def other_lists_text(rating_lists: Sequence[KnownList], shown_name: str) -> str:
     """Return lines on the other lists with games, the largest first, and how to show them; empty if there are none.
 
     `shown_name` is the list that the command has printed.

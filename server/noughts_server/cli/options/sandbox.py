@@ -9,7 +9,7 @@ from noughts_bots.gomocup.options import read_size
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import Seconds, seconds_option
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 START_SECONDS = Seconds(ChildSettings().start)
 """The usual `--start-timeout`."""
@@ -76,13 +76,13 @@ class SandboxOptions:
     ] = False
 
     @property
-    def locking(self) -> Locking:
+    def sandbox_mode(self) -> SandboxMode:
         """Return how child players are sandboxed. Raises UsageProblem for both options at once."""
         if self.require_lock and self.no_lock:
             raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
         if self.require_lock:
-            return Locking.REQUIRED
-        return Locking.OFF if self.no_lock else Locking.USUAL
+            return SandboxMode.REQUIRED
+        return SandboxMode.OFF if self.no_lock else SandboxMode.USUAL
 
 
 MemoryOption = Annotated[

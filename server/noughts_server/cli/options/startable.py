@@ -11,7 +11,7 @@ from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
 from noughts_server.launching.command import engine_command
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"
 TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
@@ -37,7 +37,7 @@ _RELATIVE_PATH_NOTE = {True: "", False: ", which starts at this folder"}
 """The end of a sentence about a path, by whether the path is absolute."""
 
 
-def check_startable(spec: BotSpec, locking: Locking) -> bool:
+def check_startable(spec: BotSpec, sandbox_mode: SandboxMode) -> bool:
     """Return whether the bot runs in a child process.
 
     Raises BotSpecError for a program that cannot run, or not in the sandbox, and for a file that is missing or has
@@ -47,7 +47,7 @@ def check_startable(spec: BotSpec, locking: Locking) -> bool:
     if kind is None:
         return False
     if kind.starts_programs:
-        _check_command(spec, locking)
+        _check_command(spec, sandbox_mode)
     elif kind.target == "file":
         _check_compiled(spec)
     elif (file := module_and_class(spec.target)[0]).endswith(".py"):
@@ -62,9 +62,9 @@ def engine_options(spec: BotSpec) -> EngineOptions | None:
     return engine_command(spec)[1]
 
 
-def require_startable(spec: BotSpec, locking: Locking) -> BotSpec:
+def require_startable(spec: BotSpec, sandbox_mode: SandboxMode) -> BotSpec:
     """Return the spec. Raises BotSpecError as `check_startable` does, and for a bot that needs no child process."""
-    if not check_startable(spec, locking):
+    if not check_startable(spec, sandbox_mode):
         advice = "reference bots and language models need no check; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
     return spec
@@ -77,7 +77,7 @@ def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
         raise BotSpecError(f"bot {str(spec)!r}", "a program that connects by itself", expected, advice)
 
 
-def _check_command(spec: BotSpec, locking: Locking) -> None:
+def _check_command(spec: BotSpec, sandbox_mode: SandboxMode) -> None:
     # Raise BotSpecError for wrong options.
     speech(spec)
     engine_options(spec)
@@ -96,7 +96,7 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
         if program != spec.target and shutil.which(spec.target) is not None:
             advice = f"quote the path with spaces: {shell_word(f'{spec.kind}:{shlex.quote(spec.target)}')}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
-    if locking is not Locking.OFF and (obstacle := sandbox_refusal([executable])):
+    if sandbox_mode is not SandboxMode.OFF and (obstacle := sandbox_refusal([executable])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
         raise BotSpecError(subject, obstacle, ALLOWED, advice)
 

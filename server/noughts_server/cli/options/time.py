@@ -40,8 +40,8 @@ TimeClassOption = Annotated[
 
 
 _LONGEST_MARGIN_SECONDS = 60
-MARGIN = f"{MARGIN_US // 1_000}ms"
-"""The usual `--margin`."""
+DEFAULT_MARGIN = f"{MARGIN_US // 1_000}ms"
+"""The default of `--margin` of servers and referees."""
 
 TournamentMarginOption = Annotated[
     str,
@@ -72,25 +72,28 @@ def read_time(text: str, option: str = "--time") -> TimeControl:
 
 
 def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
-    """Return the times of `LABEL=T`, by label; `labels` are the existing ones, None if they are not known yet."""
+    """Return the time controls of `LABEL=T` by label. `labels` are those that exist; None if they are not known yet.
+
+    Raises UsageProblem.
+    """
     times = by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
     return {label: read_time(text, f"--time-of {label}") for label, text in times.items()}
 
 
 def read_times_of_two(texts: list[str] | None, challenger: str, opponent: str) -> dict[str, TimeControl]:
-    """Return the times of the two bots of a challenge, by name; `you` means the challenger's bot."""
+    """Return the time controls of a challenge by bot; `you` means the challenger's bot. Raises UsageProblem."""
     times = read_times_of(texts, ("you", challenger, opponent))
     return {challenger if name == "you" else name: time for name, time in times.items()}
 
 
 def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
-    """Return the margins of `LABEL=TIME`, in microseconds, by label; `labels` are the existing ones."""
+    """Return the time margins of `LABEL=TIME` by label, in microseconds; `labels` exist. Raises UsageProblem."""
     margins = by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
     return {label: read_margin(text, f"--margin-of {label}") for label, text in margins.items()}
 
 
 def read_margin(text: str, option: str = "--margin") -> int:
-    """Return the microseconds of `50ms`, `0.05s` or `0.05`."""
+    """Return the microseconds of `50ms`, `0.05s` or `0.05`. Raises UsageProblem."""
     microseconds = round(read_seconds(text) * 1e6)
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem(
@@ -101,7 +104,7 @@ def read_margin(text: str, option: str = "--margin") -> int:
 
 
 def read_tournament_margin(text: str) -> int:
-    """Return the whole milliseconds of the `--margin` of a tournament at a server; 0 if there is none."""
+    """Return the milliseconds of a tournament's `--margin`; 0 for an empty text. Raises UsageProblem."""
     if not text:
         return 0
     milliseconds = read_margin(text) // 1000

@@ -9,7 +9,7 @@ from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.times import Seconds, seconds_option
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 if TYPE_CHECKING:
     from noughts_server.web.analyst import AnalystSettings
@@ -51,7 +51,7 @@ def read_analyst(text: str | None, seconds: float) -> "AnalystSettings | None":
 
     spec = parse_spec(text)
     require_frames_on_pipes(spec, TRY_A_MATCH)
-    if not check_startable(spec, Locking.USUAL):
+    if not check_startable(spec, SandboxMode.USUAL):
         make_bot(spec)
     return AnalystSettings(name=spec.label or spec.short, spec=text, seconds=float(seconds))
 

@@ -51,8 +51,8 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
     """Call `finish` at the first Ctrl-C or SIGTERM in the block, `abort` at later ones. Needs a running event loop.
 
-    A terminal that is closed calls `abort`, because the user can no longer send a second signal. Under `nohup` it does
-    nothing.
+    The closing of the terminal calls `abort`, because the user can no longer send a second signal. It has no effect
+    under `nohup`.
     """
     loop = asyncio.get_running_loop()
     is_finishing = False
@@ -106,7 +106,7 @@ class Stop:
         return not self._at_once.is_set()
 
 
-async def announced(output: OutputOptions, document: Mapping[str, str | None], title: str) -> None:
+async def announce_until_stopped(output: OutputOptions, document: Mapping[str, str | None], title: str) -> None:
     """Announce a program that runs until a signal, and wait for the signal."""
     stop = Stop()
     with stop.on_signals():

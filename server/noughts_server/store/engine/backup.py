@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select
 
 from noughts_server.core.errors import DatabaseDamaged, DatabaseUnusable
-from noughts_server.store.engine import troubles
+from noughts_server.store.engine import sqlite_errors
 from noughts_server.store.engine.schema import games
 
 _PAGES_AT_ONCE = 1024
@@ -58,8 +58,8 @@ def back_up(
         raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error
     except sqlite3.Error as error:
         _remove(partial)
-        translated = troubles.translate(error)
-        raise error if translated is None else troubles.unusable(str(target), translated) from error
+        translated = sqlite_errors.translate(error)
+        raise error if translated is None else sqlite_errors.unusable(str(target), translated) from error
     except BaseException:
         _remove(partial)
         raise
@@ -70,10 +70,10 @@ def back_up(
 def _verify(copy: sqlite3.Connection, place: Path, count: int) -> None:
     findings = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(1)")]
     if findings != ["ok"]:
-        raise troubles.unusable(str(place), DatabaseDamaged(findings[0]))
+        raise sqlite_errors.unusable(str(place), DatabaseDamaged(findings[0]))
     (copied,) = copy.execute("SELECT count(*) FROM games").fetchone()
     if copied != count:
-        raise troubles.unusable(str(place), DatabaseDamaged(f"{copied} games instead of {count}"))
+        raise sqlite_errors.unusable(str(place), DatabaseDamaged(f"{copied} games instead of {count}"))
 
 
 def _remove(partial: Path) -> None:

@@ -2,7 +2,7 @@
 
 In a cluster, another thread writes heartbeats, because they must not wait for the writers of other nodes.
 
-`Store.trouble` is set while the database is unavailable: from the first failure until all retried transactions have
+`Store.outage` is set while the database is unavailable: from the first failure until all retried transactions have
 succeeded. Meanwhile other writes fail at once.
 """
 
@@ -19,7 +19,7 @@ from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
 from sqlalchemy.exc import DBAPIError
 
-from noughts_server.core.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
+from noughts_server.core.errors import DatabaseGone, DatabaseReadOnly, DatabaseUnavailable, DatabaseUnusable, Draining
 from noughts_server.core.turns import Turns, working
 from noughts_server.store.engine import dialect, sqlite
 from noughts_server.store.engine.addresses import shown_address
@@ -65,10 +65,10 @@ class Store:
         """The schema from which `open` migrated the database, if it did."""
         self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         """Returns milliseconds since 1970 in UTC. The store reads the time of day nowhere else."""
-        self.trouble: DatabaseTrouble | None = None
+        self.outage: DatabaseUnavailable | None = None
         """Why the database is unavailable; None if no failure is known."""
-        self.on_trouble: Callable[[], None] = lambda: None
-        """Called after each change of `trouble`."""
+        self.on_outage_change: Callable[[], None] = lambda: None
+        """Called after each change of `outage`."""
         self.last_size_bytes = 0
         """The last result of `size_bytes`."""
         self.closed_to_others = False
@@ -138,37 +138,37 @@ class Store:
     async def write(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` in the one writer thread, inside one transaction.
 
-        An exception rolls everything back and is raised here. Raises DatabaseTrouble if the database cannot be written
-        (at once while other transactions retry), DatabaseDamaged, DatabaseGone, and Draining after `close`.
+        An exception rolls everything back and is raised here. Raises DatabaseUnavailable if the database cannot be
+        written (at once while other transactions retry), DatabaseDamaged, DatabaseGone, and Draining after `close`.
         """
-        self.check_trouble()
+        self.check_available()
         result = await self._run(self._writer, self._write, function)
-        self._see_end()
+        self._note_success()
         return result
 
-    async def write_patiently(self, function: Callable[[Connection], Result]) -> Result:
+    async def write_with_retries(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` as `write` does, but retry while the database is unavailable; see `limit_retries`.
 
         `function` can run several times, so it must have no effects outside the transaction.
         """
-        return await self._patiently(lambda: self._run(self._writer, self._write, function))
+        return await self._with_retries(lambda: self._run(self._writer, self._write, function))
 
     async def write_beside(self, function: Callable[[Connection], Result]) -> Result:
-        """Run `function` as `write_patiently` does, but next to other writing transactions and without their lock.
+        """Run `function` as `write_with_retries` does, but next to other writing transactions and without their lock.
 
         So `function` can change only rows that no other transaction changes at the same time, or that it locks first. A
         crash of the database's server can lose its last commits. SQLite runs it as any other write.
         """
         engine = self._row_writing
         if engine is None:
-            return await self.write_patiently(function)
+            return await self.write_with_retries(function)
         write = partial(self._write_in, engine)
-        return await self._patiently(lambda: self._run(self._row_writer, write, function))
+        return await self._with_retries(lambda: self._run(self._row_writer, write, function))
 
     async def read(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` in a reader thread; it sees one state of the database and cannot change it.
 
-        Raises DatabaseTrouble, DatabaseDamaged, and Draining after `close`.
+        Raises DatabaseUnavailable, DatabaseDamaged, and Draining after `close`.
         """
         return await self._run(self._readers, self._read, function)
 
@@ -200,22 +200,22 @@ class Store:
         """Run `function`, which looks up a caller, as `read` does, but in a thread that does nothing else."""
         return await self._run(self._identifying, self._read, function)
 
-    async def read_patiently(self, function: Callable[[Connection], Result]) -> Result:
+    async def read_with_retries(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` as `read` does, but retry while the database is unavailable; see `limit_retries`."""
-        return await self._patiently(lambda: self._run(self._readers, self._read, function))
+        return await self._with_retries(lambda: self._run(self._readers, self._read, function))
 
     def problem(self) -> str | None:
         """Return why the database is unavailable; None if no failure is known."""
-        return None if self.trouble is None else self.trouble.problem
+        return None if self.outage is None else self.outage.problem
 
-    def check_trouble(self) -> None:
-        """Raise `trouble` if other transactions retry already, because one more attempt would only take time."""
-        if self.trouble is not None and self._retrying:
-            raise type(self.trouble)(self.trouble.got)
+    def check_available(self) -> None:
+        """Raise `outage` if other transactions retry already, because one more attempt would only take time."""
+        if self.outage is not None and self._retrying:
+            raise type(self.outage)(self.outage.got)
 
     async def try_to_write(self) -> None:
         """Return as soon as the database can be written."""
-        await self.write_patiently(self._dialect.check_writable)
+        await self.write_with_retries(self._dialect.check_writable)
 
     def limit_retries(self, seconds: float) -> None:
         """Make transactions that retry fail after this many seconds.
@@ -306,7 +306,7 @@ class Store:
             self._lock.close()
             self._lock = None
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    async def _with_retries(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         delay = _FIRST_RETRY_SECONDS
         is_retrying = False
         try:
@@ -314,20 +314,20 @@ class Store:
                 try:
                     result = await attempt()
                     break
-                except DatabaseTrouble as trouble:
+                except DatabaseUnavailable as outage:
                     if not is_retrying:
                         is_retrying = True
                         self._retrying += 1
-                    await self._pause(delay, trouble)
+                    await self._pause(delay, outage)
                     delay = min(2 * delay, _LONGEST_RETRY_SECONDS)
         finally:
             if is_retrying:
                 self._retrying -= 1
-        self._see_end()
+        self._note_success()
         return result
 
-    async def _pause(self, seconds: float, trouble: DatabaseTrouble) -> None:
-        """Wait before the next attempt; raise `trouble` if there is no time for one."""
+    async def _pause(self, seconds: float, outage: DatabaseUnavailable) -> None:
+        """Wait before the next attempt; raise `outage` if there is no time for one."""
         if not self._has_deadline.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -335,14 +335,14 @@ class Store:
             return
         seconds_left = self._deadline - asyncio.get_running_loop().time()
         if seconds_left <= 0:
-            raise trouble
+            raise outage
         await asyncio.sleep(min(seconds, seconds_left))
 
-    def _see_end(self) -> None:
-        """Clear `trouble` after a success, unless other transactions still retry."""
-        if self.trouble is not None and not self._retrying:
-            self.trouble = None
-            self.on_trouble()
+    def _note_success(self) -> None:
+        """Clear `outage` after a success, unless other transactions still retry."""
+        if self.outage is not None and not self._retrying:
+            self.outage = None
+            self.on_outage_change()
 
     async def _run(
         self,
@@ -354,10 +354,10 @@ class Store:
             raise Draining()
         try:
             return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
-        except DatabaseTrouble as trouble:
-            earlier_trouble, self.trouble = self.trouble, trouble
-            if type(earlier_trouble) is not type(trouble):
-                self.on_trouble()
+        except DatabaseUnavailable as outage:
+            earlier_outage, self.outage = self.outage, outage
+            if type(earlier_outage) is not type(outage):
+                self.on_outage_change()
             raise
 
     def _write(self, function: Callable[[Connection], Result]) -> Result:

@@ -25,7 +25,7 @@ from noughts_server.core.errors import (
     DatabaseForbidden,
     DatabaseFull,
     DatabaseReadOnly,
-    DatabaseTrouble,
+    DatabaseUnavailable,
     DatabaseUnreachable,
     DatabaseUnusable,
     NoughtsError,
@@ -326,7 +326,7 @@ def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     """Return the reason why a database cannot be opened, with its address and a hint."""
     if isinstance(error, DatabaseForbidden):
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=_owner_hint(make_url(place)))
-    if isinstance(error, DatabaseTrouble):
+    if isinstance(error, DatabaseUnavailable):
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
     return DatabaseUnusable(place, str(error), hint=_CHECK_LOG)
 

@@ -19,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import BadDatabaseUrl, DatabaseUnusable
-from noughts_server.store.engine import troubles
+from noughts_server.store.engine import sqlite_errors
 from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.bulk import powers_of_two
 from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
@@ -153,7 +153,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     the database fail, and the file can be read-only.
     """
     target = place(url)
-    read_only = not writes and not is_new(url) and troubles.unwritable(Path(target)) is not None
+    read_only = not writes and not is_new(url) and sqlite_errors.unwritable(Path(target)) is not None
     if read_only:
         # SQLite cannot create a log here. With `immutable` it assumes that no process writes. If a log exists, a
         # process does.
@@ -217,9 +217,9 @@ def findings(connection: Connection) -> Iterator[str]:
         yield str(error.orig)
 
 
-translate = troubles.translate
-unusable = troubles.unusable
-guard = troubles.guard
+translate = sqlite_errors.translate
+unusable = sqlite_errors.unusable
+guard = sqlite_errors.guard
 
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)

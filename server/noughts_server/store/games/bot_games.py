@@ -43,7 +43,7 @@ _MOST_SLOTS_READ = 10_000
 _FEWEST_TOURNAMENTS, _MOST_TOURNAMENTS = 8, 256
 _END = 0
 """An ordinal that no game has: the slot after the last one of a tournament."""
-_NO_LIMITS: Mapping[int | None, int] = {}
+_NO_LIMITS: Mapping[int, int] = {}
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class HeadToHead(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """A slot of the bot. After the last slot of a tournament there is one whose ordinal no game has."""
+    """A slot of the bot, or the end of a tournament, with the ordinal `_END` and no tournament."""
 
     tournament_id: int
     ordinal: int
@@ -112,23 +112,23 @@ def list_bot_games(
         newest, below_ordinal = map(int, after)
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
-    only = get_tournament(connection, tournament).id if tournament else None
-    groups = _newest_tournaments(connection, bot_id, opponent_id, newest=newest, only=only)
-    slots = _slots(connection, groups, bot_id, opponent_id, {newest: below_ordinal})
+    only_tournament_id = get_tournament(connection, tournament).id if tournament else None
+    groups = _newest_tournaments(connection, bot_id, opponent_id, newest=newest, only=only_tournament_id)
+    below = {} if newest is None else {newest: below_ordinal}
+    slots = _slots(connection, groups, bot_id, opponent_id, below)
     page: list[StoredGame] = []
     slots_read = 0
     batch = limit + 1
     while slot_batch := list(islice(slots, batch)):
         slots_read += len(slot_batch)
         page += _read(connection, slot_batch, game_filter)
-        last: StoredGame | _Slot
         limit = fitting_count(page, limit)
         if len(page) > limit:
-            last = page[limit - 1]
-            return Page(page[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
+            last_game = page[limit - 1]
+            return Page(page[:limit], write_page_token(method, [last_game.tournament_id, last_game.ordinal]))
         if slots_read >= _MOST_SLOTS_READ:
-            last = slot_batch[-1]
-            return Page(page, write_page_token(method, [last.tournament_id, last.ordinal]))
+            last_slot = slot_batch[-1]
+            return Page(page, write_page_token(method, [last_slot.tournament_id, last_slot.ordinal]))
         # After a gap, more gaps are likely.
         batch = min(2 * batch, LARGEST_SIZE)
     return Page(page, "")
@@ -152,8 +152,8 @@ def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games:
     total = ScoreBySide()
     variants: defaultdict[str, ScoreBySide] = defaultdict(ScoreBySide)
     for first, second in ((bot_id, opponent_id), (opponent_id, bot_id)):
-        of_pair = (bot_scores.c.first_bot == first, bot_scores.c.second_bot == second)
-        for row in connection.execute(select(bot_scores).where(*of_pair)):
+        statement = select(bot_scores).where(bot_scores.c.first_bot == first, bot_scores.c.second_bot == second)
+        for row in connection.execute(statement):
             score = Score(row.wins, row.draws, row.losses)
             if score.games:
                 for sides in (total, variants[row.variant]):
@@ -201,11 +201,11 @@ def _slots(
     groups: Iterable[Sequence[int]],
     bot_id: int,
     opponent_id: int | None = None,
-    below: Mapping[int | None, int] = _NO_LIMITS,
+    below: Mapping[int, int] = _NO_LIMITS,
 ) -> Iterator[_Slot]:
     """Yield the bot's slots, from the highest one with a game downwards, and the end of each tournament.
 
-    `below` limits the ordinals of some tournaments.
+    `below` has an exclusive upper limit of the ordinals of some tournaments, by key.
     """
     for group in groups:
         played = played_tournaments(connection, group)
@@ -237,15 +237,15 @@ def _ordinals(
 
 def _read(connection: Connection, slots: Iterable[_Slot], game_filter: GameFilter) -> list[StoredGame]:
     """Return the games of these slots, in their order."""
-    of_tournaments: list[SomeGames] = []
+    requests: list[SomeGames] = []
     for _, group in groupby(slots, key=lambda slot: slot.tournament_id):
-        of_tournament = [slot for slot in group if slot.tournament is not None]
-        if of_tournament:
-            tournament = of_tournament[0].tournament
+        tournament_slots = [slot for slot in group if slot.tournament is not None]
+        if tournament_slots:
+            tournament = tournament_slots[0].tournament
             assert tournament is not None
-            conditions = game_filter.among(of_tournament[0].own) if game_filter != EVERY_GAME else []
-            of_tournaments.append(SomeGames(tournament, [slot.ordinal for slot in of_tournament], conditions))
-    return sorted(read_games_of_many(connection, of_tournaments), key=lambda game: (-game.tournament_id, -game.ordinal))
+            conditions = game_filter.among(tournament_slots[0].own) if game_filter != EVERY_GAME else []
+            requests.append(SomeGames(tournament, [slot.ordinal for slot in tournament_slots], conditions))
+    return sorted(read_games_of_many(connection, requests), key=lambda game: (-game.tournament_id, -game.ordinal))
 
 
 def _entries_of(connection: Connection, bot_id: int, tournament_ids: Sequence[int]) -> dict[int, list[int]]:

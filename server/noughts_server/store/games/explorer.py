@@ -50,7 +50,7 @@ _SEARCHED_A_GAME = 32
 _SMALL = 9
 """Cells of a board on which the search has no limit: all positions of tictactoe together take 20 ms."""
 _judges = Judges()
-_BEHIND = tournaments.c.folded - tournaments.c.explored
+_UNCOUNTED_SLOTS = tournaments.c.folded - tournaments.c.explored
 
 
 class ExploredPosition(NamedTuple):
@@ -67,14 +67,15 @@ class ExploredPosition(NamedTuple):
 
 def count_unexplored(connection: Connection) -> int:
     """Return the number of slots whose games are not counted yet."""
-    return int(connection.execute(select(func.sum(_BEHIND)).where(UNEXPLORED)).scalar() or 0)
+    return int(connection.execute(select(func.sum(_UNCOUNTED_SLOTS)).where(UNEXPLORED)).scalar() or 0)
 
 
 def next_unexplored(connection: Connection, after: int = 0) -> int | None:
     """Return the key of the first tournament after `after` with uncounted games; after the last one, the first."""
-    # The first column of the order prevents SQLite from reading all tournaments in the order of their keys.
-    in_circle = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
-    key: int | None = connection.execute(in_circle.limit(1)).scalar()
+    # False sorts before True, so the tournaments after `after` come first. This also prevents SQLite from reading all
+    # tournaments in the order of their keys.
+    unexplored = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
+    key: int | None = connection.execute(unexplored.limit(1)).scalar()
     return key
 
 
@@ -121,9 +122,11 @@ def _count_moves(variant: Variant, rows: Sequence[Row[Any]]) -> dict[tuple[int, 
             continue
         for ply, (number, images) in enumerate(canonical_positions(variant).after(moves[: PLIES - 1])):
             if ply >= given_plies:
+                # Moves that are equal up to the symmetries of the position count as the one with the lowest number.
                 move = min(image[moves[ply]] for image in images) if ply < len(moves) else ENDED
                 key = number, move, row.result
-                counts[key] = counts.get(key, (0,))[0] + 1, row.tournament_id, row.ordinal
+                earlier_games = counts[key][0] if key in counts else 0
+                counts[key] = (earlier_games + 1, row.tournament_id, row.ordinal)
     return counts
 
 
@@ -145,8 +148,8 @@ def _judge(variant: Variant, rows: Sequence[Row[Any]], positions: int) -> dict[i
 def _add_accuracies(
     connection: Connection, list_id: int, tournament_id: int, accuracy_of_entry: dict[int, Accuracy]
 ) -> None:
-    of_bots = select(entries.c.number, versions.c.bot_id).join(versions)
-    statement = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(accuracy_of_entry))
+    bots_of_entries = select(entries.c.number, versions.c.bot_id).join(versions)
+    statement = bots_of_entries.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(accuracy_of_entry))
     by_bot: defaultdict[int, Accuracy] = defaultdict(Accuracy)
     for number, bot_id in connection.execute(statement):
         by_bot[bot_id] = by_bot[bot_id].plus(accuracy_of_entry[number])

@@ -43,7 +43,7 @@ class GamesToSearch(NamedTuple):
     variant: str
     searched: int
     """The last slot that was searched before these games."""
-    upto: int
+    searched_after: int
     """The last slot that is searched after these games."""
     games: list[GameToSearch]
 
@@ -54,8 +54,11 @@ class StoredPuzzle(NamedTuple):
     game: StoredGame
     variant: str
     ply: int
+    """The number of moves before the position."""
     line: tuple[int, ...]
+    """The move, and those after it if both sides play best, until the win."""
     moves: int
+    """The number of the winner's moves."""
     exact: bool
     kind: PuzzleKind
 
@@ -128,8 +131,8 @@ def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequen
                 )
     if rows:
         connection.execute(insert(puzzles), rows)
-    upto = MOST_SEARCHED if len(known_positions) >= MOST_PUZZLES else searched.upto
-    connection.execute(update(tournaments).where(tournament).values(searched=upto))
+    searched_after = MOST_SEARCHED if len(known_positions) >= MOST_PUZZLES else searched.searched_after
+    connection.execute(update(tournaments).where(tournament).values(searched=searched_after))
     return len(rows)
 
 

@@ -17,8 +17,9 @@ from noughts_server.store.games.games import SomeGames, StoredGame, read_games_o
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 
-NEWEST_GAMES, NEWEST_TOURNAMENTS = 10_000, 200
-"""Records come from at most this many of the newest games, in the newest tournaments."""
+NEWEST_GAMES = 10_000
+NEWEST_TOURNAMENTS = 200
+"""Records come from at most this number of the newest games, in this number of the newest tournaments."""
 _MOST_VARIANTS = 6
 _SHORTEST_STREAK = 3
 
@@ -27,7 +28,7 @@ class Streak(NamedTuple):
     """Consecutive wins of a bot."""
 
     bot: str
-    """Without the `bots/`."""
+    """The name of the bot, without the prefix `bots/`."""
     wins: int
     last: StoredGame
 
@@ -42,7 +43,7 @@ class Upset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VariantRecords:
-    """The records of one variant; None without a suitable game."""
+    """The records of one variant. A record is None if no game qualifies for it."""
 
     variant: str
     games: int
@@ -86,21 +87,21 @@ def newest_records(connection: Connection) -> list[VariantRecords]:
         .order_by(tournaments.c.id.desc())
         .limit(NEWEST_TOURNAMENTS)
     )
-    known: dict[int, Tournament] = {}
+    tournament_of: dict[int, Tournament] = {}
     played: defaultdict[str, list[_Played]] = defaultdict(list)
     left = NEWEST_GAMES
     for key in connection.scalars(newest).all():
-        tournament = known[key] = get_tournament_by_id(connection, key)
-        of_tournament = _played(connection, tournament, left)
-        played[tournament.settings.variant] += of_tournament
-        left -= len(of_tournament)
+        tournament = tournament_of[key] = get_tournament_by_id(connection, key)
+        newest_games = _played(connection, tournament, left)
+        played[tournament.settings.variant] += newest_games
+        left -= len(newest_games)
         if left <= 0:
             break
     most_played = sorted(played.items(), key=lambda item: -len(item[1]))[:_MOST_VARIANTS]
-    found = [_Found.of(connection, variant, games, known) for variant, games in most_played if games]
-    stored = _read(connection, known, (game for each in found for game in each.games))
-    names = _names(connection, {each.streak[0] for each in found if each.streak})
-    return [each.records(stored, names) for each in found]
+    holders = [_RecordGames.of(connection, variant, games, tournament_of) for variant, games in most_played if games]
+    stored = _read_games(connection, tournament_of, (game for each in holders for game in each.games))
+    names = _names(connection, {each.streak[0] for each in holders if each.streak})
+    return [each.records(stored, names) for each in holders]
 
 
 def _played(connection: Connection, tournament: Tournament, most: int) -> list[_Played]:
@@ -115,11 +116,11 @@ def _played(connection: Connection, tournament: Tournament, most: int) -> list[_
         .order_by(g.ordinal.desc())
         .limit(most)
     )
-    found = []
+    played = []
     for ordinal, ended_at, first, second, result, termination, length in connection.execute(statement):
         give_way()
         if length and result != Result.VOID:
-            found.append(
+            played.append(
                 _Played(
                     tournament=tournament.id,
                     ordinal=ordinal,
@@ -130,12 +131,12 @@ def _played(connection: Connection, tournament: Tournament, most: int) -> list[_
                     plies=length // bytes_per_move,
                 )
             )
-    return found
+    return played
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The records of a variant, whose games are not read yet."""
+class _RecordGames:
+    """The games that hold the records of a variant, before their moves are read."""
 
     variant: str
     count: int
@@ -147,22 +148,27 @@ class _Found:
 
     @classmethod
     def of(
-        cls, connection: Connection, variant: str, games: Sequence[_Played], known: dict[int, Tournament]
-    ) -> "_Found":
+        cls, connection: Connection, variant: str, games: Sequence[_Played], tournament_of: dict[int, Tournament]
+    ) -> "_RecordGames":
         won = [game for game in games if game.won_on_board]
         return cls(
             variant=variant,
             count=len(games),
+            # Of several games with equally many plies, the newest holds the record.
             longest=max(games, key=lambda game: (game.plies, game.key)),
-            shortest=min(won, key=lambda game: (game.plies, *(-part for part in game.key)), default=None),
+            shortest=max(won, key=lambda game: (-game.plies, game.key), default=None),
             streak=_longest_streak(games),
-            upset=_biggest_upset(connection, won, known),
+            upset=_biggest_upset(connection, won, tournament_of),
         )
 
     @property
     def games(self) -> list[_Played]:
-        found = [self.longest, self.shortest, self.streak and self.streak[2], self.upset and self.upset[0]]
-        return [game for game in found if game]
+        games = [self.longest, self.shortest]
+        if self.streak:
+            games.append(self.streak[2])
+        if self.upset:
+            games.append(self.upset[0])
+        return [game for game in games if game]
 
     def records(self, stored: dict[tuple[int, int], StoredGame], names: dict[int, str]) -> VariantRecords:
         streak = None
@@ -184,27 +190,27 @@ class _Found:
 
 
 def _longest_streak(games: Iterable[_Played]) -> tuple[int, int, _Played] | None:
-    """Return the longest row of wins of a bot, the newest of several, if it is long enough."""
-    running: defaultdict[int, int] = defaultdict(int)
+    """Return the longest streak of wins, if it has at least `_SHORTEST_STREAK`; of equally long ones, the newest."""
+    current_streak: defaultdict[int, int] = defaultdict(int)
     best: tuple[int, int, _Played] | None = None
     for game in sorted(games, key=lambda each: (each.ended_at, *each.key)):
         if game.bots[0] == game.bots[1]:
             continue
         for side, bot in enumerate(game.bots):
-            running[bot] = running[bot] + 1 if game.winner == side else 0
-            if running[bot] >= max(_SHORTEST_STREAK, best[1] if best else 0):
-                best = (bot, running[bot], game)
+            current_streak[bot] = current_streak[bot] + 1 if game.winner == side else 0
+            if current_streak[bot] >= max(_SHORTEST_STREAK, best[1] if best else 0):
+                best = (bot, current_streak[bot], game)
     return best
 
 
 def _biggest_upset(
-    connection: Connection, won: Iterable[_Played], known: dict[int, Tournament]
+    connection: Connection, won: Iterable[_Played], tournament_of: dict[int, Tournament]
 ) -> tuple[_Played, float, float] | None:
     """Return the win with the largest difference of today's ratings, and the ratings of winner and loser."""
     by_list: defaultdict[int, list[_Played]] = defaultdict(list)
     keys: dict[int, int | None] = {}
     for game in won:
-        settings = known[game.tournament].settings
+        settings = tournament_of[game.tournament].settings
         if game.tournament not in keys:
             keys[game.tournament] = list_key(connection, settings.variant, settings.time.time_class)
         key = keys[game.tournament]
@@ -215,7 +221,8 @@ def _biggest_upset(
         rating_of = _settled_ratings(connection, key, {bot for game in games for bot in game.bots})
         for game in games:
             assert game.winner is not None
-            winner, loser = (rating_of.get(game.bots[side]) for side in (game.winner, 1 - game.winner))
+            winner = rating_of.get(game.bots[game.winner])
+            loser = rating_of.get(game.bots[1 - game.winner])
             if winner is None or loser is None or loser <= winner:
                 continue
             if best is None or loser - winner > best[2] - best[1]:
@@ -224,22 +231,22 @@ def _biggest_upset(
 
 
 def _settled_ratings(connection: Connection, list_id: int, bot_ids: set[int]) -> dict[int, float]:
-    """Return the ratings in a list of those bots that have enough games."""
-    found: dict[int, float] = {}
+    """Return the ratings in a list of those bots whose rating is no longer provisional."""
+    rating_of: dict[int, float] = {}
     for batch in in_batches(sorted(bot_ids)):
-        of_list = (ratings.c.list_id == list_id, ratings.c.games >= PROVISIONAL_GAMES, ratings.c.bot_id.in_(batch))
-        rows: Iterable[Row[Any]] = connection.execute(select(ratings.c.bot_id, ratings.c.rating).where(*of_list))
-        found.update((row.bot_id, row.rating) for row in rows)
-    return found
+        is_settled = (ratings.c.list_id == list_id, ratings.c.games >= PROVISIONAL_GAMES, ratings.c.bot_id.in_(batch))
+        rows: Iterable[Row[Any]] = connection.execute(select(ratings.c.bot_id, ratings.c.rating).where(*is_settled))
+        rating_of.update((row.bot_id, row.rating) for row in rows)
+    return rating_of
 
 
-def _read(
-    connection: Connection, known: dict[int, Tournament], games: Iterable[_Played]
+def _read_games(
+    connection: Connection, tournament_of: dict[int, Tournament], games: Iterable[_Played]
 ) -> dict[tuple[int, int], StoredGame]:
     ordinals: defaultdict[int, set[int]] = defaultdict(set)
     for game in games:
         ordinals[game.tournament].add(game.ordinal)
-    parts = [SomeGames(known[key], sorted(of_tournament), []) for key, of_tournament in ordinals.items()]
+    parts = [SomeGames(tournament_of[key], sorted(numbers), []) for key, numbers in ordinals.items()]
     return {(game.tournament_id, game.ordinal): game for game in read_games_of_many(connection, parts)}
 
 

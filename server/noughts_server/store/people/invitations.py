@@ -62,14 +62,14 @@ def create_invitation(
     uses: int = 1,
     label: str = "",
     tournament: str = "",
-    life_ms: int | None = None,
+    lifetime_ms: int | None = None,
     made_by: int | None = None,
     now_ms: int,
 ) -> NewInvitation:
     """Create an invitation for `uses` new owners. The caller has checked label, scopes, uses and lifetime.
 
-    It expires after `life_ms` milliseconds (None: never). `made_by` is the token of the request. Raises NotFound for an
-    unknown tournament.
+    It expires after `lifetime_ms` milliseconds (None: never). `made_by` is the token of the request. Raises NotFound
+    for an unknown tournament.
     """
     with_slug = select(tournaments.c.id).where(tournaments.c.slug == tournament)
     if tournament and connection.execute(with_slug).first() is None:
@@ -77,13 +77,16 @@ def create_invitation(
     secret = _PREFIX + secrets.token_urlsafe(_SELECTOR_BYTES) + secrets.token_urlsafe(_RANDOM_BYTES)
     row: dict[str, Any] = {"selector": _selector(secret), "hash": _hash(secret), "label": label, "uses": uses}
     row |= {"scopes": " ".join(scopes), "tournament": tournament or None, "created_at": now_ms, "made_by": made_by}
-    row["expires_at"] = None if life_ms is None else now_ms + life_ms
+    row["expires_at"] = None if lifetime_ms is None else now_ms + lifetime_ms
     key = connection.execute(insert(invitations).returning(invitations.c.id), row).scalar_one()
     return NewInvitation(get_invitation(connection, key), secret)
 
 
 def named_invitation(connection: Connection, secret: str) -> int | None:
-    """Return the number of the invitation that this secret names, right or wrong; None if there is no such one."""
+    """Return the number of the invitation with this secret's selector; None if there is none.
+
+    The rest of the secret is not checked.
+    """
     with_selector = select(invitations.c.id).where(invitations.c.selector == _selector(secret))
     return connection.scalar(with_selector)
 
@@ -97,12 +100,15 @@ def use_invitation(connection: Connection, secret: str, *, now_ms: int) -> Invit
     is_right = hmac.compare_digest(_NO_HASH if row is None else row.hash, _hash(secret))
     if row is None or not is_right:
         raise InvitationRefused("unknown")
-    this = update(invitations).where(invitations.c.id == row.id, invitations.c.revoked_at.is_(None))
-    use = this.where(invitations.c.used < invitations.c.uses)
     if row.revoked_at is not None:
         raise InvitationRefused("revoked")
     if row.expires_at is not None and row.expires_at <= now_ms:
         raise InvitationRefused("expired")
+    use = update(invitations).where(
+        invitations.c.id == row.id,
+        invitations.c.revoked_at.is_(None),
+        invitations.c.used < invitations.c.uses,
+    )
     if connection.execute(use.values(used=invitations.c.used + 1)).rowcount != 1:
         raise InvitationRefused("used up")
     return _invitation(row)
@@ -139,14 +145,15 @@ def revoke_invitation(connection: Connection, number: int, *, now_ms: int) -> In
 
     Raises NotFound.
     """
-    this = update(invitations).where(invitations.c.id == get_invitation(connection, number).id)
-    connection.execute(this.where(invitations.c.revoked_at.is_(None)).values(revoked_at=now_ms))
+    invitation_id = get_invitation(connection, number).id
+    unrevoked = update(invitations).where(invitations.c.id == invitation_id, invitations.c.revoked_at.is_(None))
+    connection.execute(unrevoked.values(revoked_at=now_ms))
     return get_invitation(connection, number)
 
 
 def _with_owners(connection: Connection, invitation: Invitation) -> Invitation:
-    of_it = select(owners.c.name).where(owners.c.invitation_id == invitation.id).order_by(owners.c.id)
-    names = tuple(connection.execute(of_it.limit(_MOST_NAMES)).scalars())
+    owner_names = select(owners.c.name).where(owners.c.invitation_id == invitation.id).order_by(owners.c.id)
+    names = tuple(connection.execute(owner_names.limit(_MOST_NAMES)).scalars())
     return replace(invitation, owners=names)
 
 

@@ -87,14 +87,14 @@ def create_token(
     owner: str,
     label: str = "",
     scopes: Iterable[str] = DEFAULT_SCOPES,
-    life_ms: int | None = None,
+    lifetime_ms: int | None = None,
     made_by: int | None = None,
     now_ms: int,
     limits: Limits | None = None,
 ) -> NewToken:
     """Create a token for an owner, who is created if new. The caller has checked label, scopes and lifetime.
 
-    It expires after `life_ms` milliseconds (None: never). `made_by` is the token of the request. Raises
+    It expires after `lifetime_ms` milliseconds (None: never). `made_by` is the token of the request. Raises
     InvalidArgument, and LimitReached if the owner has too many valid tokens (`limits` None: unlimited).
     """
     owner_id = create_owner(connection, owner)
@@ -104,7 +104,11 @@ def create_token(
         limits.check("tokens", f"tokens of {owner}", connection.execute(of_owner).scalar_one())
     secret = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
     row: dict[str, Any] = {"owner_id": owner_id, "label": label, "hash": _hash(secret), "created_at": now_ms}
-    row |= {"scopes": " ".join(scopes), "expires_at": None if life_ms is None else now_ms + life_ms, "made_by": made_by}
+    row |= {
+        "scopes": " ".join(scopes),
+        "expires_at": None if lifetime_ms is None else now_ms + lifetime_ms,
+        "made_by": made_by,
+    }
     key = connection.execute(insert(tokens).returning(tokens.c.id), row).scalar_one()
     return NewToken(_read_token(connection, key), secret)
 

@@ -7,7 +7,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.convert.settings import challenge_message
 from noughts_server.convert.times import time_control
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import number_of, time_of
+from noughts_server.web.forms import number_of, time_control_of
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 
@@ -26,7 +26,7 @@ async def create_challenge(website: Website, request: Request, person: Person) -
     settings = TournamentSettings(
         variant=form.get("variant", "").strip(),
         games_per_pair=number_of(form, "games"),
-        time=time_control(time_of(form)),
+        time=time_control(time_control_of(form)),
     )
     challenge = challenge_message(
         settings, challenger=form.get("challenger", ""), opponent=form.get("opponent", ""), seed=None

@@ -19,20 +19,21 @@ async def explorer_page(website: Website, request: Request) -> Response:
     moves = [whole_number("moves", cell, 0, _MOST_CELLS) for cell in query.get("moves", "").split(",") if cell]
 
     async def opening_moves(variant: str, time_class: str) -> Document:
-        position = leaderboards_pb2.GetOpeningMovesRequest(variant=variant, time_class=time_class, moves=moves)
-        return await upstream.ask(upstream.leaderboards.GetOpeningMoves, position)
+        position_request = leaderboards_pb2.GetOpeningMovesRequest(variant=variant, time_class=time_class, moves=moves)
+        return await upstream.ask(upstream.leaderboards.GetOpeningMoves, position_request)
 
     variant, time_class = query.get("variant", ""), query.get("time_class", "")
     response = await opening_moves(variant, time_class)
-    name = response["rating_list"]
-    lists = [list_name for list_name in response["rating_lists"] if geometry(list_name.rpartition("/")[0]) is not None]
-    if name not in lists and not (time_class and moves):
-        # A list with games is more useful than an empty one.
-        name = next(
-            (list_name for list_name in lists if list_name.startswith(f"{variant}/") or not (variant or moves)), name
-        )
-        variant, _, time_class = name.rpartition("/")
+    rating_list = response["rating_list"]
+    lists = [name for name in response["rating_lists"] if geometry(name.rpartition("/")[0]) is not None]
+    if rating_list not in lists and not (time_class and moves):
+        # A list with games is more useful than an empty one: another time class of the variant. If the visitor has
+        # named neither a variant nor moves, which belong to a variant, any list.
+        any_variant = not variant and not moves
+        alternatives = [name for name in lists if any_variant or name.startswith(f"{variant}/")]
+        rating_list = alternatives[0] if alternatives else rating_list
+        variant, _, time_class = rating_list.rpartition("/")
         response = await opening_moves(variant, time_class)
-    game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
-    split_names = [list_name.rpartition("/") for list_name in lists]
+    game = {"board": geometry(rating_list.rpartition("/")[0]), "moves": moves}
+    split_names = [name.rpartition("/") for name in lists]
     return await website.views.page(request, "explorer.html.jinja", position=response, lists=split_names, game=game)

@@ -11,7 +11,7 @@ from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import side_names
 from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import in_form, time_of, whole_number
+from noughts_server.web.forms import in_form, time_control_of, whole_number
 from noughts_server.web.house_bots import (
     HOUSE_BOTS,
     MODERATE,
@@ -114,7 +114,7 @@ async def open_table(website: Website, request: Request) -> Response:
             variant=values["variant"],
             begins=values["begins"],
             mark=values["mark"],
-            time=time_of(values),
+            time=time_control_of(values),
             moves=start_moves(values["variant"], values["moves"]),
         )
         table = await website.tables().open(wish, address_of(request.scope))

@@ -38,7 +38,7 @@ async def tournaments_page(website: Website, request: Request) -> Response:
 
 
 async def _calendar(website: Website) -> Document:
-    """Return the tournaments that are live, those that will start, the first first, the newest finished, and months."""
+    """Return the live tournaments, the next ones by their start, the newest finished ones, and their months."""
     running, paused, upcoming, finished = await asyncio.gather(
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_PAUSED, _MOST_LISTED),

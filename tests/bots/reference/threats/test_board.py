@@ -82,8 +82,8 @@ def test_cells_that_make_one_four_or_two_are_found(game: tuple[Variant, list[int
     fours = Fours(board, board.stones(own), board.stones(other))
     free = [cell for cell in range(variant.cells) if not (own | other) >> cell & 1]
     winning_then = {cell: len(completing_cells(variant, own | 1 << cell, other)) for cell in free}
-    assert list(members(fours.makers)) == [cell for cell in free if winning_then[cell]]
-    assert list(members(fours.twice)) == [cell for cell in free if winning_then[cell] > 1]
+    assert list(members(fours.four_cells)) == [cell for cell in free if winning_then[cell]]
+    assert list(members(fours.double_four_cells)) == [cell for cell in free if winning_then[cell] > 1]
 
 
 @given(games(("mnk:5,5,3", "mnk:5,5,4", "mnk:7,6,4", "mnk:9,9,5")))
@@ -92,8 +92,11 @@ def test_answers_to_a_threat_are_the_cells_that_prevent_double_fours(game: tuple
     own, other = stones_of(cells)
     board = Board(variant)
     fours = Fours(board, board.stones(own), board.stones(other))
-    if not fours.twice or completing_cells(variant, own, other):
+    if not fours.double_four_cells or completing_cells(variant, own, other):
         return
     free = [cell for cell in range(variant.cells) if not (own | other) >> cell & 1]
-    leaves_none = {cell for cell in free if not Fours(board, board.stones(own), board.stones(other | 1 << cell)).twice}
+    own_stones = board.stones(own)
+    leaves_none = {
+        cell for cell in free if not Fours(board, own_stones, board.stones(other | 1 << cell)).double_four_cells
+    }
     assert set(members(fours.answers())) == leaves_none

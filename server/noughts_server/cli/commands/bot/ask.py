@@ -17,7 +17,7 @@ from noughts_server.cli.options.game import AnyVariantOption, read_seed, read_va
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
 from noughts_server.cli.position_lines import stdin_lines
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 
 
 @command(
@@ -53,7 +53,7 @@ def ask(
     tournament. It gets moves that lead to the position, and can report only the score of its own move. The command
     refuses positions in which the game is over.
     """
-    answers = _answers_to_stdin(spec, variant, read_seed(seed), sandbox.locking, start_timeout)
+    answers = _answers_to_stdin(spec, variant, read_seed(seed), sandbox.sandbox_mode, start_timeout)
     output.show_each((document(position, answer) for position, answer in answers), lambda: _print_answers(answers))
 
 
@@ -68,7 +68,7 @@ def _print_answers(answers: Iterator[tuple[Position, Answer]]) -> None:
 
 
 def _answers_to_stdin(
-    spec: str, variant: str | None, seed: int, locking: Locking, start_timeout: float
+    spec: str, variant: str | None, seed: int, sandbox_mode: SandboxMode, start_timeout: float
 ) -> Iterator[tuple[Position, Answer]]:
     """Yield the positions on stdin and the bot's answers.
 
@@ -77,7 +77,7 @@ def _answers_to_stdin(
     from noughts_server.cli.commands.bot.child_bot import bot_to_ask
 
     chosen_variant = None if variant is None else read_variant(variant)
-    with bot_to_ask(parse_spec(spec), chosen_variant, locking, start_timeout) as (bot, rules):
+    with bot_to_ask(parse_spec(spec), chosen_variant, sandbox_mode, start_timeout) as (bot, rules):
         yield from _answers(bot, rules, seed)
 
 

@@ -121,7 +121,7 @@ def check(
         from noughts_server.cli.commands.bot.replay import replay
 
         option = f"--positions {file}" if positions else f"--puzzles {file}"
-        replay(parse_spec(spec), file, option, read_seed(seed), sandbox.locking, start_timeout, output)
+        replay(parse_spec(spec), file, option, read_seed(seed), sandbox.sandbox_mode, start_timeout, output)
         return
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.bot_check.check_steps import run_steps
@@ -130,14 +130,14 @@ def check(
     from noughts_server.bot_check.inviting import inviting
     from noughts_server.bot_check.own_variants import declared_by_each
 
-    locking = sandbox.locking
-    parsed = require_startable(parse_spec(spec), locking)
+    sandbox_mode = sandbox.sandbox_mode
+    parsed = require_startable(parse_spec(spec), sandbox_mode)
     times = ChildSettings(start=start_timeout)
     chosen_variant = None if variant is None else read_variant(variant)
     seed_of_games, clock_us = read_seed(seed), _read_limit(time)
 
     async def check_all() -> "tuple[ConformanceReport, list[StepResult]]":
-        async with launching(locking, printing.note) as launcher, AsyncExitStack() as stack:
+        async with launching(sandbox_mode, printing.note) as launcher, AsyncExitStack() as stack:
             invite = await stack.enter_async_context(inviting()) if connects_itself(parsed) else None
             show_progress = stack.enter_context(counting("Checking"))
             [declared] = await declared_by_each([parsed], launcher, times) if chosen_variant is None else [()]

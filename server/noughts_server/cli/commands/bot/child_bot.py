@@ -13,7 +13,7 @@ from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import printing
 from noughts_server.cli.options.game import own_variant
 from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 
 _MOVE_SECONDS = 60.0
 """The longest wait for a move of the child."""
@@ -34,12 +34,12 @@ class _ChildBot(Bot):
 
 @contextmanager
 def bot_to_ask(
-    spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
+    spec: BotSpec, chosen_variant: Variant | None, sandbox_mode: SandboxMode, start_seconds: float
 ) -> Iterator[tuple[Bot, Variant]]:
     """Yield a spec's bot, and the chosen variant or, without one, the bot's own. Raises BotFault, VariantRefused."""
     require_frames_on_pipes(spec, TRY_A_MATCH)
-    if check_startable(spec, locking):
-        with _child_bot(spec, chosen_variant, locking, start_seconds) as bot_and_variant:
+    if check_startable(spec, sandbox_mode):
+        with _child_bot(spec, chosen_variant, sandbox_mode, start_seconds) as bot_and_variant:
             yield bot_and_variant
     else:
         variant = chosen_variant or own_variant(make_bot(spec).variants)
@@ -48,7 +48,7 @@ def bot_to_ask(
 
 @contextmanager
 def _child_bot(
-    spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
+    spec: BotSpec, chosen_variant: Variant | None, sandbox_mode: SandboxMode, start_seconds: float
 ) -> Iterator[tuple[Bot, Variant]]:
     """Yield a spec's bot in a child process, and the chosen variant or, without one, the bot's own.
 
@@ -57,7 +57,7 @@ def _child_bot(
     times = ChildSettings(start=start_seconds)
     with (
         asyncio.Runner() as runner,
-        _entering(runner, launching(locking, printing.note)) as launcher,
+        _entering(runner, launching(sandbox_mode, printing.note)) as launcher,
         _entering(runner, child_session(spec, launcher, times, move_seconds=_MOVE_SECONDS)) as session,
     ):
         try:

@@ -10,7 +10,7 @@ from noughts_server.cli.drawing.chart import print_line_chart
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.options.rating_list import KnownList, RatingListVariantOption, choose_list, others_line
+from noughts_server.cli.options.rating_list import KnownList, RatingListVariantOption, choose_list, other_lists_text
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.times import exact
@@ -52,7 +52,7 @@ def history(
 
     def print_text() -> None:
         _print(short(resource), response)
-        if others := others_line(lists, response.rating_list):
+        if others := other_lists_text(lists, response.rating_list):
             printing.stdout().print(f"\n{others}", soft_wrap=True)
 
     output.show(_document(short(resource), response), print_text)

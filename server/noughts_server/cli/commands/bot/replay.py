@@ -15,7 +15,7 @@ from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, problems_with
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.position_lines import read_object
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.records.mistakes import Mistake, read_mistake
 
 
@@ -24,7 +24,7 @@ def replay(
     file: Path,
     option: str,
     seed: int,
-    locking: Locking,
+    sandbox_mode: SandboxMode,
     start_seconds: float,
     output: OutputOptions,
 ) -> None:
@@ -40,7 +40,7 @@ def replay(
     done = 0
     with counting("Positions") as show:
         for variant, group in groupby(numbered, key=lambda entry: entry[1].position.variant):
-            with bot_to_ask(spec, variant, locking, start_seconds) as (bot, _):
+            with bot_to_ask(spec, variant, sandbox_mode, start_seconds) as (bot, _):
                 for number, mistake in group:
                     done += 1
                     position = mistake.position.copy()

@@ -31,7 +31,7 @@ from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable,
 from noughts_server.cli.processes.signals import run_loop, until_terminated
 from noughts_server.competition.seeks import SeekError, parse_seek
 from noughts_server.convert.seeks import seek_message
-from noughts_server.launching.launcher import Locking
+from noughts_server.launching.launcher import SandboxMode
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 
 _Player = Callable[[], Coroutine[Any, Any, None]]
@@ -87,8 +87,10 @@ def run(
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'neither'}, expected either SPEC or --config FILE")
     bots = _bots_of_file(config, options) if config else _bots_of_arguments(specs or [], name, options)
-    locking = sandbox.locking
-    players = {bot.name: _player(bot, locking, _event_printer(output, bot.name, alone=len(bots) == 1)) for bot in bots}
+    sandbox_mode = sandbox.sandbox_mode
+    players = {
+        bot.name: _player(bot, sandbox_mode, _event_printer(output, bot.name, alone=len(bots) == 1)) for bot in bots
+    }
     configure_logs(LogLevel.WARNING)
     run_loop(until_terminated(_play_all(players)))
 
@@ -121,10 +123,10 @@ def _bots_of_file(file: Path, options: BotOptions) -> list[_PlannedBot]:
     return bots
 
 
-def _player(bot: _PlannedBot, locking: Locking, report_event: Callable[[RelayEvent], None]) -> _Player:
+def _player(bot: _PlannedBot, sandbox_mode: SandboxMode, report_event: Callable[[RelayEvent], None]) -> _Player:
     """Return the function that plays as the bot. Raises an error if its spec, server or token is wrong."""
     spec, options = bot.spec, bot.options
-    is_child = check_startable(spec, locking)
+    is_child = check_startable(spec, sandbox_mode)
     require_frames_on_pipes(spec, DIAL_YOURSELF)
     if not is_child:
         # Report wrong options now. A bot that does not play this variant may play others.
@@ -147,7 +149,7 @@ def _player(bot: _PlannedBot, locking: Locking, report_event: Callable[[RelayEve
             max_games=options.max_games,
             challenges=options.challenges,
             times=ChildSettings(start=options.start_timeout),
-            locking=locking,
+            sandbox_mode=sandbox_mode,
             processes=options.processes or 1,
             memory_bytes=read_memory(options.memory),
         )

@@ -68,8 +68,8 @@ def create(
         tournament=read_tournament(tournament) if tournament else "",
         uses=uses,
     )
-    life_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
-    created, secret = _create(invitation, uses, life_ms, database, server)
+    lifetime_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    created, secret = _create(invitation, uses, lifetime_ms, database, server)
     link = f"{base}/invite#{secret}"
     expire_ms = milliseconds(created.expire_time)
     parts = [f"{created.uses} {'use' if created.uses == 1 else 'uses'}", " ".join(created.scopes)]
@@ -98,16 +98,16 @@ def _tournament(name: str, database: str | None, server: TokenServerOptions) -> 
 
 
 def _create(
-    invitation: pb.Invitation, uses: int, life_ms: int | None, database: str | None, server: TokenServerOptions
+    invitation: pb.Invitation, uses: int, lifetime_ms: int | None, database: str | None, server: TokenServerOptions
 ) -> tuple[pb.Invitation, str]:
     """Create an invitation on the server or in the database; return it and its secret."""
     from noughts_server.services.new_invitations import check_invitation, check_invited_scopes
 
-    check_invitation(invitation.label, uses, life_ms)
+    check_invitation(invitation.label, uses, lifetime_ms)
     if (chosen_server := server.for_tokens(database)) is not None:
         request = pb.CreateInvitationRequest(invitation=invitation)
-        if life_ms is not None:
-            request.ttl.FromMilliseconds(life_ms)
+        if lifetime_ms is not None:
+            request.ttl.FromMilliseconds(lifetime_ms)
         with chosen_server.connected() as client:
             response = client.call(client.registration.CreateInvitation, request)
         return response.invitation, response.secret
@@ -121,7 +121,7 @@ def _create(
         uses=uses,
         label=invitation.label,
         tournament=tournament_id("--tournament", invitation.tournament) if invitation.tournament else "",
-        life_ms=life_ms,
+        lifetime_ms=lifetime_ms,
     )
     stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
     return invitation_message(stored.invitation), stored.secret

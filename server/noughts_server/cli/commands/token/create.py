@@ -58,10 +58,10 @@ def create(
 
     On a server, the new token is yours and has at most the rights of the token you use.
     """
-    life_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    lifetime_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     with ExitStack() as stack:
         token_file = None if file is None else stack.enter_context(private_file(file))
-        token, secret = _create(owner, label, scopes, life_ms, database, server)
+        token, secret = _create(owner, label, scopes, lifetime_ms, database, server)
         if token_file is not None:
             token_file.write(f"{secret}\n")
     expire_ms = milliseconds(token.expire_time)
@@ -82,15 +82,15 @@ def _create(
     owner: str | None,
     label: str,
     scopes: list[str] | None,
-    life_ms: int | None,
+    lifetime_ms: int | None,
     database: str | None,
     server: TokenServerOptions,
 ) -> tuple[pb.Token, str]:
     """Create a token on the server or in the database; return it and its secret."""
     if (chosen_server := server.for_tokens(database)) is not None:
         request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
-        if life_ms is not None:
-            request.ttl.FromMilliseconds(life_ms)
+        if lifetime_ms is not None:
+            request.ttl.FromMilliseconds(lifetime_ms)
         with chosen_server.connected() as client:
             response = client.call(client.tokens.CreateToken, request)
         return response.token, response.secret
@@ -103,8 +103,8 @@ def _create(
 
     # A refused owner must not leave a new database.
     check_name("owner", owner)
-    check_token(label, life_ms)
+    check_token(label, lifetime_ms)
     permitted = check_scopes(scopes or [])
-    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life_ms)
+    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, lifetime_ms=lifetime_ms)
     stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
     return token_message(stored.token), stored.secret

@@ -17,7 +17,7 @@ from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import iso, milliseconds
 
 _SECRET_BYTES = 64
-"""At least the length of a secret and of its line end."""
+"""The size of the file before its secret is known; a secret and its line end are never longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,11 @@ class TokenServerOptions(ServerOptions):
         """
         if database is not None and self.server is not None:
             raise UsageProblem("--db and --server: got both, expected one of them")
-        has_token = self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)
         if self.server:
             return self
         if database is not None or not os.environ.get(SERVER_VARIABLE):
             return None
-        if not has_token:
+        if not (self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)):
             printing.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
             return None
         return self

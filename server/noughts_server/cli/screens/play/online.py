@@ -28,7 +28,7 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import bot_name
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 """Seconds between two requests for the challenge."""
 
 
@@ -66,7 +66,9 @@ class _PersonSession:
         self._login = login
         is_challenger = plan.opponent is not None
         waiting = f"Waiting for {plan.opponent}." if is_challenger else f"Waiting to be challenged as {login.name}."
-        self._how_to = "" if is_challenger else f"noughts play --with bot:{login.name} --server {login.server}"
+        self._challenge_command = (
+            "" if is_challenger else f"noughts play --with bot:{login.name} --server {login.server}"
+        )
         self._seating = OnlineSeating(match, waiting)
         self._seating.person.accepts_challenges = not is_challenger
         self._online = asyncio.Event()
@@ -118,7 +120,7 @@ class _PersonSession:
         notice = str(event)
         if isinstance(event, Online):
             self._online.set()
-            notice = "" if self._seating.has_begun else self._how_to
+            notice = "" if self._seating.has_begun else self._challenge_command
         self._seating.notice = printing.printable(notice)
         self._seating.on_change()
 
@@ -179,7 +181,7 @@ class _PersonSession:
                 response = await asyncio.to_thread(client.call, client.tournaments.GetTournament, request)
                 if response.tournament.state in OVER:
                     return response.tournament
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _abandon(self) -> None:
         """Cancel the remaining games when the person leaves."""

@@ -31,7 +31,7 @@ class Seating(MoveSource):
         match = self.match
         clocks = self.clocks
         rows = score_rows(match)
-        (_, first_wins), _, (_, second_wins) = rows
+        (_, first_wins), _draws, (_, second_wins) = rows
         wins = (first_wins, second_wins)
 
         def player(number: int) -> ShownPlayer:

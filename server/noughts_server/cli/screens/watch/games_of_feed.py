@@ -20,7 +20,7 @@ from noughts_server.client.client import Client
 _REDRAWN_SECONDS = 0.125
 _CONNECTING_SECONDS = 3.0
 """Seconds for which the screen stays closed while the server has not answered."""
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _BRIEF_SECONDS = 0.3
 """A feed that ends within this time after its first message has nothing live."""
 
@@ -56,7 +56,7 @@ class GamesOfFeed(WatchSource):
         """Wait for the first message, and return whether the feed ends with it."""
         deadline = time.monotonic() + _CONNECTING_SECONDS
         while not self.state.view.has_snapshot and time.monotonic() < deadline:
-            if self._over.wait(_LOOK_SECONDS):
+            if self._over.wait(_POLL_SECONDS):
                 return True
         return self._over.wait(_BRIEF_SECONDS)
 

@@ -16,7 +16,7 @@ from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID
 from noughts_server.bot_check.child_session import ChildSession, child_session
-from noughts_server.launching.launcher import Locking, launching
+from noughts_server.launching.launcher import SandboxMode, launching
 from tests.server.cli.conftest import Refusal
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
@@ -109,7 +109,7 @@ async def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, openin
     bot = make_bot(parse_spec(spec))
     engine = BotSpec(None, "gomocup", f"{COMMAND} {spec}", {})
     async with (
-        launching(Locking.OFF, lambda note: None) as launcher,
+        launching(SandboxMode.OFF, lambda note: None) as launcher,
         child_session(engine, launcher, ChildSettings(start=20.0), move_seconds=20.0) as session,
     ):
         await session.greet()

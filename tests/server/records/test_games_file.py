@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.rules import Thought
-from noughts_server.records.jsonl import GamesFile
+from noughts_server.records.games_file import GamesFile
 from noughts_server.store.games.games import Agreement
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.mounts import Disk, small_disk
 from tests.support.processes import PROGRAM, environment, eventually, first_line, json_of, run_here, started
 
-from .test_store_troubles import events, fill, short_error
+from .test_database_outages import events, fill, short_error
 
 SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
 BOT = """from noughts_bots import Bot

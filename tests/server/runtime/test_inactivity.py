@@ -10,7 +10,7 @@ import pytest
 
 from noughts_proto.v1 import play_pb2, tournaments_pb2
 from noughts_referee.referee import Referee
-from noughts_server.runtime.absences import Absences
+from noughts_server.runtime.inactivity import InactivityCheck
 from noughts_server.server import Server
 from tests.support.client import Client, bearer, client_of, hello
 from tests.support.loopback import wait_until
@@ -22,7 +22,7 @@ FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     """A client of a server that waits two seconds for an entry."""
-    async with client_of(tmp_path / "x.sqlite", absence=2.0) as opened:
+    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=2.0) as opened:
         yield opened
 
 
@@ -46,10 +46,10 @@ async def silent_bot(client: Client, token: str, name: str) -> AsyncIterator[Non
     call.cancel()
 
 
-async def check_absences(absences: Absences, count: int) -> None:
+async def check_inactivity(inactivity: InactivityCheck, count: int) -> None:
     """Run the periodic check `count` times, as `run` does once a period."""
     for _ in range(count):
-        await absences._check_entries()
+        await inactivity._check_entries()
 
 
 async def finished_cup(client: Client) -> tournaments_pb2.Tournament:
@@ -100,11 +100,11 @@ async def test_entries_that_keep_playing_are_not_withdrawn(client: Client) -> No
 
 
 async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
-    async with client_of(tmp_path / "x.sqlite", absence=0, grace=0.2) as client:
+    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=0, reconnect_timeout=0.2) as client:
         server = client.server
         assert server.play is not None
         assert isinstance(server.referee, Referee)
-        absences = Absences(server.store, server.referee, server.director, server.play.playing, seconds=60)
+        inactivity = InactivityCheck(server.store, server.referee, server.director, server.play.playing, seconds=60)
         token = await client.token()
         await client.register("ada", "eve")
         await client.create(token, games_per_pair=1_000_000)
@@ -114,13 +114,13 @@ async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
         await client.start(token)
         await wait_until(lambda: is_waiting_for_absent_bots_only(server))
         for _ in range(3):
-            await check_absences(absences, 15)
+            await check_inactivity(inactivity, 15)
             assert not [row.withdraw_reason for row in (await client.get()).standings if row.withdraw_reason]
             async with client.online(token, "ada", "eve"):
                 await wait_until(lambda: not any(question == (0, 0) for _, question in waiting_questions(server)))
-                await check_absences(absences, 1)
+                await check_inactivity(inactivity, 1)
             await wait_until(lambda: is_waiting_for_absent_bots_only(server))
-        await check_absences(absences, 21)
+        await check_inactivity(inactivity, 21)
         assert any(row.withdraw_reason for row in (await client.get()).standings)
 
 

@@ -1,4 +1,4 @@
-"""Troubles of servers, bots and the network between them. Each has ended when its function returns."""
+"""Disruptions of servers, bots and the network between them. Each has ended when its function returns."""
 
 import asyncio
 import signal
@@ -11,7 +11,7 @@ from tests.chaos.child_processes import ForkedProcess
 from tests.chaos.league import League
 from tests.chaos.world import PATIENCE
 
-Trouble = Callable[[League], Awaitable[None]]
+Disruption = Callable[[League], Awaitable[None]]
 FindProcesses = Callable[[], list[psutil.Process]]
 
 _LONGEST_STOP = 1.5
@@ -169,22 +169,22 @@ def _send(number: signal.Signals, processes: Sequence[psutil.Process]) -> None:
             process.send_signal(number)
 
 
-KILLS: Mapping[str, Trouble] = {
+KILLS: Mapping[str, Disruption] = {
     "kill server": kill_server,
     "kill bot": kill_bot,
     "kill both": kill_both,
     "kill child": kill_child,
     "kill web": kill_web,
 }
-FREEZES: Mapping[str, Trouble] = {
+FREEZES: Mapping[str, Disruption] = {
     "freeze server": freeze_server,
     "freeze bots": freeze_bots,
     "freeze child": freeze_child,
     "freeze web": freeze_web,
 }
-"""Troubles that take 20 s each."""
+"""Disruptions that take 20 s each."""
 FILL_DISK = "fill disk"
-TROUBLES: Mapping[str, Trouble] = {
+DISRUPTIONS: Mapping[str, Disruption] = {
     **KILLS,
     **FREEZES,
     "stop server": stop_server,

@@ -21,12 +21,11 @@ import grpc
 import psutil
 import pytest
 
-from noughts_referee.children import locked_launcher as locked
-from noughts_referee.children import zygote
+from noughts_referee.children import sandbox_launcher, zygote
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
-from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
+from noughts_referee.children.sandbox import Limits, SandboxIncomplete, missing
+from noughts_referee.children.sandbox_launcher import SandboxedChild, SandboxLauncher
 from tests.support.loopback import wait_until
 from tests.support.patience import PATIENCE
 from tests.support.processes import children_that_run, eventually
@@ -46,10 +45,10 @@ with grpc.insecure_channel(os.environ["ADDRESS"]) as channel:
 _STARTER = """
 import asyncio, sys
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.locked_launcher import LockedLauncher
+from noughts_referee.children.sandbox_launcher import SandboxLauncher
 
 async def main():
-    launcher = LockedLauncher(sys.argv[1])
+    launcher = SandboxLauncher(sys.argv[1])
     await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 &); exec sleep 600'"))
     plugin = await launcher.start(ChildCommand("py", "stay", {"targets": "{}"}))
     print(plugin.pid, flush=True)
@@ -71,15 +70,15 @@ def targets(tmp_path: Path) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def sandbox_launcher(limits: Limits | None = None) -> AsyncIterator[LockedLauncher]:
-    launcher = LockedLauncher(ENTRY, limits)
+async def running_launcher(limits: Limits | None = None) -> AsyncIterator[SandboxLauncher]:
+    launcher = SandboxLauncher(ENTRY, limits)
     try:
         yield launcher
     finally:
         await launcher.close()
 
 
-async def first_line(child: LockedChild) -> bytes:
+async def first_line(child: SandboxedChild) -> bytes:
     loop, readable = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(child.stdout, readable.set)
     async with asyncio.timeout(PATIENCE):
@@ -96,14 +95,14 @@ def out_of_memory_score(pid: int) -> int:
     return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 
 
-def close_pipes(child: LockedChild) -> None:
+def close_pipes(child: SandboxedChild) -> None:
     for fd in (child.stdin, child.stdout, child.stderr):
         os.close(fd)
 
 
 @pytest.mark.parametrize("probe", ["leave_a_daemon", "leave_a_hopper"])
 async def test_processes_that_a_program_leaves_behind_are_killed(probe: str, targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         child = await launcher.start(probe_command("exec", probe, targets))
         outcome = await wait_for_outcome(child)
         assert (outcome.out, outcome.code) == ("left\n", 0)
@@ -111,7 +110,7 @@ async def test_processes_that_a_program_leaves_behind_are_killed(probe: str, tar
 
 
 async def test_a_fork_bomb_is_limited_and_ends_with_its_leader(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher(Limits(processes=40)) as launcher:
+    async with running_launcher(Limits(processes=40)) as launcher:
         outcome = await wait_for_outcome(await launcher.start(probe_command("exec", "bomb", targets)))
         assert outcome.out.startswith("refused after "), outcome
         forked = int(outcome.out.removeprefix("refused after ").partition(":")[0])
@@ -122,7 +121,7 @@ async def test_a_fork_bomb_is_limited_and_ends_with_its_leader(targets: dict[str
 
 async def test_a_killed_program_leaves_no_process(targets: dict[str, Any]) -> None:
     script = f"(setsid sleep 600 & setsid sleep 600 & echo {targets['marker']}); exec sleep 600"
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         child = await launcher.start(ChildCommand("exec", f"sh -c '{script}'"))
         assert (await first_line(child)).strip() == targets["marker"].encode()
         family = psutil.Process(child.pid).children(recursive=True)
@@ -134,7 +133,7 @@ async def test_a_killed_program_leaves_no_process(targets: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 async def test_a_signal_reaches_the_child_and_is_its_exit_code(kind: str, targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         child = await launcher.start(probe_command(kind, "stay", targets))
         assert await first_line(child) == b"staying\n"
         child.kill(signal.SIGTERM)
@@ -145,7 +144,7 @@ async def test_a_signal_reaches_the_child_and_is_its_exit_code(kind: str, target
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_child_can_be_killed_right_after_its_start(number: int, targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         for _ in range(20):
             child = await launcher.start(probe_command("py", "stay", targets))
             child.kill(number)
@@ -158,7 +157,7 @@ async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(targets: dict
     await server.start()
     address = f"127.0.0.1:{port}"
     words = f"{sys.executable} -c '{_DIALLING}'"
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         reaches = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}, port=port))
         assert "UNIMPLEMENTED" in (await wait_for_outcome(reaches)).out
         refused = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}))
@@ -167,7 +166,7 @@ async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(targets: dict
 
 
 async def test_forty_children_start_at_once_and_have_separate_pipes(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         children = await asyncio.gather(*[launcher.start(probe_command("py", "who", targets)) for _ in range(40)])
         outcomes = await asyncio.gather(*[wait_for_outcome(child) for child in children])
     assert all(f'"pid": {outcome.pid}' in outcome.out for outcome in outcomes)
@@ -175,7 +174,7 @@ async def test_forty_children_start_at_once_and_have_separate_pipes(targets: dic
 
 
 async def test_ends_of_children_that_exit_at_once_are_reported(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         children = await asyncio.gather(*[launcher.start(ChildCommand("exec", "true")) for _ in range(60)])
         assert {(await wait_for_outcome(child)).code for child in children} == {0}
 
@@ -184,7 +183,7 @@ async def test_scratch_folders_are_removed(targets: dict[str, Any], monkeypatch:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # the child is another user
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with sandbox_launcher() as launcher:
+        async with running_launcher() as launcher:
             outcome = await wait_for_outcome(await launcher.start(probe_command("exec", "write_in_scratch", targets)))
             assert outcome.out.startswith("allowed"), outcome
             (base,) = os.listdir(folder)
@@ -199,7 +198,7 @@ async def test_removing_a_large_scratch_folder_delays_no_child(
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with sandbox_launcher(Limits(scratch_files=100_000)) as launcher:
+        async with running_launcher(Limits(scratch_files=100_000)) as launcher:
             outcome = await wait_for_outcome(
                 await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'"))
             )
@@ -215,7 +214,7 @@ async def test_a_scratch_folder_a_thousand_deep_is_removed(
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with sandbox_launcher() as launcher:
+        async with running_launcher() as launcher:
             other = await launcher.start(probe_command("py", "stay", targets))
             assert await first_line(other) == b"staying\n"
             digger = await wait_for_outcome(await launcher.start(probe_command("py", "dig", targets)))
@@ -229,7 +228,7 @@ async def test_a_scratch_folder_a_thousand_deep_is_removed(
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 async def test_when_memory_runs_out_children_end_first(kind: str, targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         child = await launcher.start(probe_command(kind, "stay", targets))
         await first_line(child)
         assert out_of_memory_score(child.pid) == 1000
@@ -238,7 +237,7 @@ async def test_when_memory_runs_out_children_end_first(kind: str, targets: dict[
 
 
 async def test_children_end_with_a_killed_zygote_and_a_new_one_starts(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         children = [await launcher.start(probe_command(kind, "stay", targets)) for kind in ("py", "exec")]
         for child in children:
             await first_line(child)
@@ -252,7 +251,7 @@ async def test_children_end_with_a_killed_zygote_and_a_new_one_starts(targets: d
 
 
 async def test_a_child_starts_although_the_spare_process_was_killed(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         first = await launcher.start(probe_command("py", "stay", targets))
         await first_line(first)
         (zygote,) = zygotes()
@@ -271,7 +270,7 @@ async def test_a_child_starts_although_the_spare_process_was_killed(targets: dic
 
 
 async def test_closing_kills_running_children_and_their_descendants(targets: dict[str, Any]) -> None:
-    launcher = LockedLauncher(ENTRY)
+    launcher = SandboxLauncher(ENTRY)
     daemon = await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
     plugin = await launcher.start(probe_command("py", "stay", targets))
     await first_line(daemon)
@@ -330,7 +329,7 @@ async def test_the_error_output_says_why_a_program_cannot_run(tmp_path: Path) ->
     no_program = tmp_path / "notes.txt"
     no_program.write_text("to do")
     reasons = {"no-such-program": "No such file", "'": "No closing quotation", str(no_program): "Permission denied"}
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         for target, reason in reasons.items():
             outcome = await wait_for_outcome(await launcher.start(ChildCommand("exec", target)))
             assert outcome.code == 126
@@ -339,7 +338,7 @@ async def test_the_error_output_says_why_a_program_cannot_run(tmp_path: Path) ->
 
 async def test_the_error_output_says_why_the_sandbox_refuses_a_program(tmp_path: Path) -> None:
     (tmp_path / "engine.exe").write_bytes(b"MZ")
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         outcome = await wait_for_outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
         assert outcome.code == 126
         assert outcome.err.endswith(
@@ -348,14 +347,14 @@ async def test_the_error_output_says_why_the_sandbox_refuses_a_program(tmp_path:
 
 
 async def test_the_error_of_a_failing_entry_is_on_stderr(targets: dict[str, Any]) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         outcome = await wait_for_outcome(await launcher.start(probe_command("py", "no_such_probe", targets)))
         assert outcome.code == 1
         assert "KeyError: 'no_such_probe'" in outcome.err
 
 
 async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
-    launcher = LockedLauncher("no_such_module:main")
+    launcher = SandboxLauncher("no_such_module:main")
     with pytest.raises(ChildProcessError, match="zygote"):
         await launcher.start(ChildCommand("py", "anything"))
     await launcher.close()
@@ -378,7 +377,7 @@ def sockets(names: list[str]) -> int:
 async def test_the_zygote_keeps_no_files_of_its_parent_and_imports_no_grpc(
     targets: dict[str, Any], tmp_path: Path
 ) -> None:
-    async with sandbox_launcher() as launcher:
+    async with running_launcher() as launcher:
         launcher_end = os.open(tmp_path / "ours", os.O_CREAT | os.O_WRONLY)
         os.set_inheritable(launcher_end, True)
         child = await launcher.start(probe_command("py", "stay", targets))
@@ -398,10 +397,10 @@ async def test_the_zygote_keeps_no_files_of_its_parent_and_imports_no_grpc(
 
 
 def test_a_required_sandbox_refuses_a_kernel_without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locked, "gaps", lambda: ("files (no Landlock)",))
-    with pytest.raises(LockIncomplete, match=r"files \(no Landlock\).*do not require the sandbox"):
-        LockedLauncher(ENTRY, require_lock=True)
-    assert LockedLauncher(ENTRY).gaps == ("files (no Landlock)",)
+    monkeypatch.setattr(sandbox_launcher, "gaps", lambda: ("files (no Landlock)",))
+    with pytest.raises(SandboxIncomplete, match=r"files \(no Landlock\).*do not require the sandbox"):
+        SandboxLauncher(ENTRY, require_lock=True)
+    assert SandboxLauncher(ENTRY).gaps == ("files (no Landlock)",)
 
 
 @pytest.mark.parametrize(

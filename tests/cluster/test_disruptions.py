@@ -7,8 +7,8 @@ from nats.aio.msg import Msg
 from noughts_referee.rules import ON_THE_BOARD
 from tests.chaos.forgery import wrong_messages
 from tests.cluster.cluster import running_cluster
+from tests.cluster.disruptions import CUT_LINK, DISRUPTIONS, Tally
 from tests.cluster.run import Scenario, run
-from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally
 
 pytestmark = pytest.mark.at_length
 
@@ -20,10 +20,10 @@ async def test_kills_freezes_and_cut_links_cost_nothing_but_time() -> None:
     scenario = Scenario(60, "mnk:9,9,5", "Unhurried", "Unhurried", referees=2, move_seconds=20, rest=0.2)
     await run(scenario, tally)
     assert tally.checked == {"lost": 0, "stored twice": 0, "ratings that differ": 0, "other damage": 0}
-    assert tally.seconds.keys() == {*TROUBLES, CUT_LINK}
+    assert tally.seconds.keys() == {*DISRUPTIONS, CUT_LINK}
     assert max(tally.seconds.values()) < tally.most_seconds, (tally.seconds, tally.slowness)
     assert tally.endings.keys() <= ON_THE_BOARD, tally.endings
-    assert tally.again, "no unit was ever played again: the troubles came at the wrong moments"
+    assert tally.again, "no unit was ever played again: the disruptions came at the wrong moments"
     assert tally.gaps == []
     assert tally.plies
 

@@ -30,7 +30,7 @@ _AWAY = (0, 0)
 
 
 @dataclass(eq=False)
-class Absences:
+class InactivityCheck:
     """Checks the games that wait for a bot, and withdraws entries that keep them waiting too long."""
 
     store: Store
@@ -88,7 +88,7 @@ class Absences:
         """Withdraw the entry; cancel a challenge, and pause a test."""
         key = conditions.tournament
         label = conditions.labels[entry]
-        tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+        tournament = await self.store.read_with_retries(lambda connection: get_tournament_by_id(connection, key))
         logger.warning("entry_timed_out", tournament=conditions.name, entry=label, reason=reason)
         if tournament.kind is Kind.CHALLENGE:
             await self.director.cancel(tournament.slug, reason=f"{label} {reason}")

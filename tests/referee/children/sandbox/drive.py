@@ -12,8 +12,8 @@ from typing import Any
 
 from noughts_referee.children import kernel
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits
+from noughts_referee.children.sandbox_launcher import SandboxedChild, SandboxLauncher
 from tests.support.patience import PATIENCE
 
 ENTRY = "probes:main"
@@ -46,7 +46,7 @@ async def read_all(fd: int) -> str:
         data += chunk
 
 
-async def wait_for_outcome(child: LockedChild) -> Outcome:
+async def wait_for_outcome(child: SandboxedChild) -> Outcome:
     """Close a child's standard input, wait for its end, and return its outcome."""
     os.close(child.stdin)
     async with asyncio.timeout(PATIENCE):
@@ -64,7 +64,7 @@ def probe_command(kind: str, probe: str, targets: dict[str, Any]) -> ChildComman
 
 
 async def _drive(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    launcher = LockedLauncher(ENTRY, Limits(**plan["limits"]))
+    launcher = SandboxLauncher(ENTRY, Limits(**plan["limits"]))
     try:
         outcomes = []
         for kind, probe, port in plan["probes"]:

@@ -72,7 +72,7 @@ def server_with_games(
         yield server, env
 
 
-def wait_for_trouble(env: dict[str, str]) -> dict[str, Any]:
+def wait_for_outage(env: dict[str, str]) -> dict[str, Any]:
     """Wait until the server reports its database as unavailable and runs no game; return its status."""
     return eventually(
         lambda: json_of("status", env), lambda now: now["database_trouble"] and not now["games_in_flight"]
@@ -113,7 +113,7 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
     program = (*disk.enter, *PROGRAM)
     with server_with_games(database, program) as (server, env):
         fill(ballast)
-        status = wait_for_trouble(env)
+        status = wait_for_outage(env)
         assert status["database_trouble"] == "its disk is full"
         errors = run_here(["health"], env, code=1).stderr
         assert "its disk is full" in short_error(errors)
@@ -125,7 +125,7 @@ def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None
         wait_for_recovery(env, status["games"])
         assert len(json_of("tournament list", env)["tournaments"]) == 1
         fill(ballast)
-        status = wait_for_trouble(env)
+        status = wait_for_outage(env)
         server.kill()
         _, log = exit_code_and_errors(server)
     assert [event["reason"] for event in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
@@ -165,7 +165,7 @@ def test_a_failing_disk_is_reported_and_games_resume(tmp_path: Path) -> None:
     with server_with_games(database, PROGRAM) as (server, env):
         # The system refuses to write files beyond this size.
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (16_384, resource.RLIM_INFINITY))
-        status = wait_for_trouble(env)
+        status = wait_for_outage(env)
         assert status["database_trouble"] == "its disk reports an error"
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         wait_for_recovery(env, status["games"])
@@ -183,7 +183,7 @@ def test_a_disk_that_becomes_read_only_stops_games_until_it_is_writable(tmp_path
     program = ("env", *(f"{name}={value}" for name, value in variables.items()), *PROGRAM)
     with server_with_games(folder / "noughts.db", program) as (server, env):
         flag.touch()
-        status = wait_for_trouble(env)
+        status = wait_for_outage(env)
         assert status["database_trouble"] == "its disk reports an error"
         errors = run_here(["tournament", "create", "other"], env, code=1).stderr
         assert "its disk reports an error" in short_error(errors)

@@ -14,12 +14,12 @@ from noughts_server.core.errors import (
     DatabaseFailing,
     DatabaseFull,
     DatabaseReadOnly,
-    DatabaseTrouble,
+    DatabaseUnavailable,
     DatabaseUnusable,
     NoughtsError,
 )
 
-_KINDS: dict[int, type[DatabaseTrouble | DatabaseDamaged]] = {
+_KINDS: dict[int, type[DatabaseUnavailable | DatabaseDamaged]] = {
     sqlite3.SQLITE_BUSY: DatabaseBusy,
     sqlite3.SQLITE_LOCKED: DatabaseBusy,
     # A reader gives up after some seconds if another process never unlocks the -shm file.
@@ -55,7 +55,7 @@ def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     if isinstance(error, DatabaseDamaged):
         hint = "Choose another file with --db, or put a backup there."
         return DatabaseUnusable(place, f"the file is damaged or not a database ({error.got})", hint=hint)
-    assert isinstance(error, DatabaseTrouble)
+    assert isinstance(error, DatabaseUnavailable)
     if isinstance(error, DatabaseFailing) and _free_bytes(path) < _LEAST_BYTES:
         error = DatabaseFull()
     if isinstance(error, DatabaseFailing | DatabaseReadOnly):

@@ -65,7 +65,7 @@ def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> 
     result = noughts(without, "match py:./bot.py:First random --games 4 --seed 1 --format json", folder)
     assert result.returncode == 0, result.stderr
     assert "crashed" not in result.stdout
-    reports = [line for line in result.stderr.splitlines() if line.startswith("not locked here: ")]
+    reports = [line for line in result.stderr.splitlines() if line.startswith("not sandboxed here: ")]
     assert len(reports) == len(GAPS[without]), result.stderr
     for gap in GAPS[without]:
         assert result.stderr.count(gap) == 1, result.stderr

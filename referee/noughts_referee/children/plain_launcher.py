@@ -28,7 +28,7 @@ def command_line(command: ChildCommand) -> list[str]:
     return python("-m", _HOSTS, command.kind, command.target, *options)
 
 
-class UnlockedChild(Started):
+class PlainChild(Started):
     def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
         super().__init__(process.pid, pipes, scratch)
         self._process = process
@@ -64,7 +64,7 @@ class UnlockedChild(Started):
             os.killpg(self.pid, signal)
 
 
-class UnlockedLauncher:
+class PlainLauncher:
     """Starts children without a sandbox: each has a session, a scratch folder as TMPDIR, and few variables.
 
     They run in the current folder, so that relative paths work as in a shell. Engines run in the scratch folder,
@@ -74,7 +74,7 @@ class UnlockedLauncher:
     def __init__(self) -> None:
         self._folder = OwnedFolder("noughts-children-")
 
-    async def start(self, command: ChildCommand) -> UnlockedChild:
+    async def start(self, command: ChildCommand) -> PlainChild:
         """Start a child. Raises OSError if the machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
         cores = ",".join(map(str, command.cores))
@@ -105,7 +105,7 @@ class UnlockedLauncher:
             _close(child_ends)
         for end in own_ends:
             os.set_blocking(end, False)
-        return UnlockedChild(process, (own_ends[0], own_ends[1], own_ends[2]), scratch)
+        return PlainChild(process, (own_ends[0], own_ends[1], own_ends[2]), scratch)
 
     async def close(self) -> None:
         self._folder.close()

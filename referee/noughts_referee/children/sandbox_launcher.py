@@ -15,7 +15,7 @@ from typing import Any
 from noughts_proto.interpreter import environment, python
 from noughts_referee.children.forked_child import LARGEST_PACKET
 from noughts_referee.children.launcher import ChildCommand, Started
-from noughts_referee.children.sandbox import Limits, LockIncomplete, gaps
+from noughts_referee.children.sandbox import Limits, SandboxIncomplete, gaps
 from noughts_referee.children.scratch import OwnedFolder, scratch_of
 from noughts_referee.children.stamped_pipes import stamped_pipe
 
@@ -26,7 +26,7 @@ _Ending = asyncio.Future[tuple[int, str, float]]
 """The exit code of a child, the reason if it was ended, and its processor time."""
 
 
-class LockedChild(Started):
+class SandboxedChild(Started):
     def __init__(self, zygote: "_Zygote", number: int, ended: _Ending, pid: int, pipes: tuple[int, int, int]) -> None:
         super().__init__(pid, pipes, scratch_of(zygote.scratch, number))
         self._zygote = zygote
@@ -49,7 +49,7 @@ class LockedChild(Started):
             self._zygote.kill(self._number, signal)
 
 
-class LockedLauncher:
+class SandboxLauncher:
     """Starts children through a zygote, which starts with the first child and again after it has died.
 
     The zygote imports `entry` ("module:function") once, so that all children share the imported modules. The function
@@ -67,11 +67,11 @@ class LockedLauncher:
     ) -> None:
         """`environment` has additional variables for every child.
 
-        Raises LockIncomplete if the sandbox is required and this kernel cannot provide all of it.
+        Raises SandboxIncomplete if the sandbox is required and this kernel cannot provide all of it.
         """
         self.gaps = gaps()
         if require_lock and self.gaps:
-            raise LockIncomplete(self.gaps)
+            raise SandboxIncomplete(self.gaps)
         self._entry = entry
         self._limits = limits or Limits()
         self._environment = dict(environment or {})
@@ -84,7 +84,7 @@ class LockedLauncher:
         if self._zygote is None or self._zygote.lost:
             self._zygote = _Zygote(self._entry, self._limits)
 
-    async def start(self, command: ChildCommand) -> LockedChild:
+    async def start(self, command: ChildCommand) -> SandboxedChild:
         """Start a child. If its program cannot run, the last line on its stderr says why.
 
         Raises OSError if the machine has no processes or files left or the kind is unknown, ChildProcessError if the
@@ -141,7 +141,7 @@ class _Zygote:
                 own_end.close()
                 raise
 
-    async def start(self, number: int, command: ChildCommand) -> LockedChild:
+    async def start(self, number: int, command: ChildCommand) -> SandboxedChild:
         request = {"number": number, **asdict(command)}
         pipes: list[tuple[int, int]] = []
         started = self._starting[number] = self._loop.create_future()
@@ -166,7 +166,7 @@ class _Zygote:
         own_ends = (own_stdin, own_stdout, own_stderr)
         for fd in own_ends:
             os.set_blocking(fd, False)
-        return LockedChild(self, number, ended, pid, own_ends)
+        return SandboxedChild(self, number, ended, pid, own_ends)
 
     def kill(self, number: int, signal_number: int) -> None:
         """Send a signal through the zygote, which knows whether the process ID still belongs to the child."""

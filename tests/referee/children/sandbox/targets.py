@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from noughts_proto.interpreter import python
-from noughts_referee.children import locked_launcher
+from noughts_referee.children import sandbox_launcher
 from tests.support import refusing
 
 
@@ -36,7 +36,7 @@ def processes_with(marker: str) -> list[int]:
 def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start zygotes without the right to mount, so that scratch folders are not separate disks."""
     refused = [sys.executable, refusing.__file__, refusing.MOUNT]
-    monkeypatch.setattr(locked_launcher, "python", lambda *words: [*refused, *python(*words)])
+    monkeypatch.setattr(sandbox_launcher, "python", lambda *words: [*refused, *python(*words)])
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from noughts_proto.interpreter import python
-from noughts_referee.children import locked_launcher, watch
+from noughts_referee.children import sandbox_launcher, watch
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits
+from noughts_referee.children.sandbox_launcher import SandboxedChild, SandboxLauncher
 from tests.support.processes import eventually
 from tests.support.tools import NOT_TRIED
 
@@ -47,16 +47,16 @@ def scratch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @asynccontextmanager
-async def sandboxed_shells(*scripts: str, limits: Limits | None = None) -> AsyncIterator[list[LockedChild]]:
+async def sandboxed_shells(*scripts: str, limits: Limits | None = None) -> AsyncIterator[list[SandboxedChild]]:
     """Run these scripts in sandboxed shells."""
-    launcher = LockedLauncher("noughts_bots.hosts.warm:main", limits)
+    launcher = SandboxLauncher("noughts_bots.hosts.warm:main", limits)
     try:
         yield [await launcher.start(ChildCommand("exec", f"sh -c '{script}'")) for script in scripts]
     finally:
         await launcher.close()
 
 
-def close_pipes(*children: LockedChild) -> None:
+def close_pipes(*children: SandboxedChild) -> None:
     for child in children:
         for fd in (child.stdin, child.stdout, child.stderr):
             os.close(fd)
@@ -119,7 +119,7 @@ async def test_a_child_gives_way_until_give_way_is_false() -> None:
 
 
 async def test_a_child_gives_way_from_the_priority_of_its_referee(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locked_launcher, "python", lambda *words: ["nice", "-n", "3", *python(*words)])
+    monkeypatch.setattr(sandbox_launcher, "python", lambda *words: ["nice", "-n", "3", *python(*words)])
     low, lower = watch.nice_above_own(3), watch.nice_above_own(3 + 15)
     async with sandboxed_shells("exec sleep 600") as (child,):
         assert os.getpriority(os.PRIO_PROCESS, child.pid) == low
@@ -135,7 +135,7 @@ async def test_a_child_gives_way_from_the_priority_of_its_referee(monkeypatch: p
 async def test_a_child_that_holds_deleted_files_ends_with_a_reason(scratch: str, probe: str, tmp_path: Path) -> None:
     if scratch == "a folder" and os.geteuid() == 0 and not can_trace():
         pytest.skip(f"{NOT_TRIED}deleted files of children of root; they need CAP_SYS_PTRACE here")
-    launcher = LockedLauncher("noughts_bots.hosts.warm:main", Limits(scratch_bytes=4 * _MIB, file_bytes=2 * _MIB))
+    launcher = SandboxLauncher("noughts_bots.hosts.warm:main", Limits(scratch_bytes=4 * _MIB, file_bytes=2 * _MIB))
     child = await launcher.start(probe_command("exec", probe, {"bot": str(tmp_path)}))
     assert await child.wait() == -9
     assert child.ended_for == "filled its scratch folder: it holds more than 4 MiB"
@@ -144,7 +144,7 @@ async def test_a_child_that_holds_deleted_files_ends_with_a_reason(scratch: str,
 
 
 async def test_a_child_without_its_first_thread_ends_with_a_reason(tmp_path: Path) -> None:
-    launcher = LockedLauncher("noughts_bots.hosts.warm:main")
+    launcher = SandboxLauncher("noughts_bots.hosts.warm:main")
     child = await launcher.start(probe_command("exec", "end_its_first_thread", {"bot": str(tmp_path)}))
     assert await child.wait() == -9
     assert child.ended_for.startswith("ended its first thread and kept others")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.locked_launcher import LockedLauncher
+from noughts_referee.children.sandbox_launcher import SandboxLauncher
 from tests.support.node import NODE
 from tests.support.processes import environment
 from tests.support.root import ROOT
@@ -67,7 +67,7 @@ def python(folder: Path) -> list[str]:
 @pytest.mark.parametrize("build", [c_plus_plus, go, rust, javascript, java, python], ids=lambda build: build.__name__)
 async def test_program_of_each_language_runs_in_the_sandbox(build: Callable[[Path], list[str]], folder: Path) -> None:
     command = ChildCommand("exec", shlex.join(build(folder)), memory_bytes=_MEMORY)
-    launcher = LockedLauncher("noughts_bots.hosts.warm:main")
+    launcher = SandboxLauncher("noughts_bots.hosts.warm:main")
     try:
         outcome = await wait_for_outcome(await launcher.start(command))
     finally:

@@ -36,8 +36,9 @@ class GamesFile:
         self._times = times
         self._file: TextIO
         self._is_stdout = target == STDOUT
-        self._in_place = self._is_stdout or (self._target.exists() and not self._target.is_file())
-        self._is_ordinary = not self._in_place
+        self._is_ordinary = not self._is_stdout and (self._target.is_file() or not self._target.exists())
+        self._has_final_name = not self._is_ordinary
+        """Whether the file has the name of the target; an ordinary one gets it with the first games."""
         if self._is_stdout:
             self._file = sys.stdout
             self._target = Path("standard output")  # the name in errors
@@ -60,7 +61,7 @@ class GamesFile:
             if self._is_ordinary:
                 os.fsync(self._file.fileno())
             self._file.close()
-        if not self._in_place:
+        if not self._has_final_name:
             self._path.unlink(missing_ok=True)
 
     def write(self, games: "Iterable[ExportedGame]") -> None:
@@ -70,14 +71,14 @@ class GamesFile:
             with _errors_naming(self._target):
                 self._file.write("".join(batch))
                 self._file.flush()
-                self._take_name()
+                self._replace_target()
         with _errors_naming(self._target):
-            self._take_name()
+            self._replace_target()
 
-    def _take_name(self) -> None:
-        if not self._in_place:
+    def _replace_target(self) -> None:
+        if not self._has_final_name:
             self._path.replace(self._target)
-            self._in_place = True
+            self._has_final_name = True
 
 
 @contextmanager

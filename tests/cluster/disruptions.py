@@ -1,4 +1,4 @@
-"""The troubles that a cluster must survive, one after the other, while it plays."""
+"""The disruptions that a cluster must survive, one after the other, while it plays."""
 
 import asyncio
 import re
@@ -26,10 +26,10 @@ _LOOK = 0.05
 
 @dataclass
 class Tally:
-    """The results of a run with troubles."""
+    """The results of a run with disruptions."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    """From each trouble to the next game that was stored."""
+    """From each disruption to the next game that was stored."""
     refused: int = 0
     """Games that came too late."""
     games: int = 0
@@ -84,7 +84,7 @@ class Tally:
 
 
 CUT_LINK = "a cut link to a referee"
-Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
+Disruption = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
 async def kill_referee(cluster: Cluster) -> None:
@@ -123,7 +123,7 @@ async def freeze_referee(cluster: Cluster) -> None:
     referee.signal(signal.SIGCONT)
 
 
-TROUBLES: dict[str, Trouble] = {
+DISRUPTIONS: dict[str, Disruption] = {
     "kill -9 of a referee": kill_referee,
     "kill -9 of a server": kill_server,
     "kill -9 of NATS": kill_bus,
@@ -132,15 +132,15 @@ TROUBLES: dict[str, Trouble] = {
 }
 
 
-async def cause_troubles(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float) -> None:
-    """Cause these troubles one after another, with a rest of seconds after each."""
-    for name in troubles:
+async def cause_disruptions(cluster: Cluster, tally: Tally, disruptions: Sequence[str], rest: float) -> None:
+    """Cause these disruptions one after another, with a rest of seconds after each."""
+    for name in disruptions:
         if name == CUT_LINK:
             await _cut_link(cluster, tally)
         else:
             async with asyncio.TaskGroup() as tasks:
                 began = time.monotonic()
-                tasks.create_task(TROUBLES[name](cluster))
+                tasks.create_task(DISRUPTIONS[name](cluster))
                 await _measure(cluster, tally, name, began)
         await asyncio.sleep(rest)
 
