@@ -408,7 +408,28 @@ def test_sessions_of_owners_addresses_and_in_all_are_limited(server: ServerUnder
         assert status("many-2", token) == 201
         assert [status("other-1", other), status("other-2", other)] == [201, 429]
         assert status("other-2", other, "127.0.0.2") == 201
-        assert status("other-3", server.token("third"), "127.0.0.3") == 429
+        # Now all places are taken, and the owners with two sessions make room for others.
+        assert status("third-1", server.token("third"), "127.0.0.3") == 201
+        assert status("fourth-1", server.token("fourth"), "127.0.0.4") == 201
+        assert status("fifth-1", server.token("fifth"), "127.0.0.5") == 429
+
+
+def test_idle_sessions_of_one_owner_keep_no_others_away(server: ServerUnderTest, organiser: Organiser) -> None:
+    with site_of(server.address, play=PlaySettings(most=2)) as site:
+        hoarder, newcomer = server.token("hoarder"), server.token("newcomer")
+        pair = [HttpBot(site.address, hoarder, f"hoard-{number}") for number in range(2)]
+        organiser.start("hoarded", *pair, variant="tictactoe", games_per_pair=1)
+        pair[0].next_turn()
+        # Sessions with running games stay.
+        assert send(site.address, "POST", PLAY, newcomer, {"bot": "new"}).status == 429
+        play_together(*pair, games=1)
+        pair[1].turns(wait=0)
+        new = HttpBot(site.address, newcomer, "new")
+        eventually(lambda: pair[0].turns(wait=0).status == 404)
+        message = pair[0].turns(wait=0).document["error"]["message"]
+        assert "made room for a bot of another owner: hoarder had the most" in message
+        assert [pair[1].turns(wait=0).status, new.turns(wait=0).status] == [200, 200]
+        assert send(site.address, "POST", PLAY, hoarder, {"bot": "hoard-0"}).status == 429
 
 
 def test_many_waiting_requests_end_the_oldest_ones(server: ServerUnderTest) -> None:
@@ -443,7 +464,8 @@ def test_games_run_on_next_to_500_idle_sessions(server: ServerUnderTest, organis
             for session in idle:
                 session.result(PATIENCE)
         pair = bots(site, server, "busy-a", "busy-b")
-        assert send(site.address, "POST", PLAY, server.token("late"), {"bot": "late"}).status == 429
+        assert send(site.address, "POST", PLAY, crowd[0], {"bot": "one-more"}).status == 429
+        bots(site, server, "late")
         time = types_pb2.TimeControl(move_us=2_000_000)
         cup = organiser.start("crowded", *pair, variant="connect4", games_per_pair=2, time=time)
         play_together(*pair, games=2)

@@ -238,6 +238,11 @@ class PlayBook:
     # From the client.
 
     @property
+    def is_playing(self) -> bool:
+        """Whether the bot has running games."""
+        return bool(self._games)
+
+    @property
     def owes_answers(self) -> bool:
         """Whether a delivered question is open."""
         return any(turn.delivered for turn in self._open_turns())

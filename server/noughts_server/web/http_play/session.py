@@ -259,6 +259,11 @@ class PlaySession:
     # The end.
 
     @property
+    def last_active(self) -> float:
+        """The time of the latest request, in seconds of the loop's clock."""
+        return self._last_active
+
+    @property
     def is_idle(self) -> bool:
         """Return whether the client has been away for too long."""
         if self._requests or self.book.owes_timed_answers:

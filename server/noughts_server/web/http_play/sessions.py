@@ -12,7 +12,6 @@ from noughts_proto.v1 import tokens_pb2
 from noughts_server.web.http_play.forms import NewSession
 from noughts_server.web.http_play.session import OPEN_AGAIN, PlaySession, PlaySettings, digest_of
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.visitors import add
 
 logger = logging.getLogger("noughts.web")
 
@@ -29,6 +28,8 @@ class _Open:
         self.address = address
         self.group = group
         self.task: asyncio.Task[None] | None = None
+        self.is_surplus = False
+        """Whether it ends as soon as a session of another owner, which is being opened, has begun."""
 
 
 class HttpPlay:
@@ -43,9 +44,6 @@ class HttpPlay:
         """Open sessions by id."""
         self._ended: dict[str, tuple[bytes, Failure]] = {}
         """By id of a session that is over: the digest of its token, and why it is over. The oldest first."""
-        self._addresses: Counter[str] = Counter()
-        """Sessions by the address that opened them, including those that are being opened."""
-        self._owners: Counter[str] = Counter()
         self._groups: Counter[int] = Counter()
         """Sessions by the connection to the server that they share."""
         self._sweep_task: asyncio.Task[None] | None = None
@@ -60,34 +58,53 @@ class HttpPlay:
         """Open a session for a bot. An older session of the same bot and token ends. Raises Failure."""
         if self._is_closed:
             raise _stopping()
-        # Count before the first await, because a client can send many requests at once.
-        self._check(self._addresses.total(), self.settings.most, "bots already play over HTTP here")
-        self._check(self._addresses[address], self.settings.address_most, f"bots already play from {address}")
-        add(self._addresses, address, 1)
+        request = tokens_pb2.GetTokenRequest(name="tokens/self")
+        owner = str((await self._upstream.ask(self._upstream.tokens.GetToken, request, token))["token"]["owner"])
+        await self._end_older(wish, token)
+        if self._is_closed:  # since the check above; nothing would end a session that begins now
+            raise _stopping()
+        # There is no await until the new session counts, because a client can send many requests at once.
+        surplus = self._find_surplus(owner, address)
+        if surplus is None:
+            return await self._begin(wish, token, owner, address)
+        surplus.is_surplus = True
         try:
-            request = tokens_pb2.GetTokenRequest(name="tokens/self")
-            owner = str((await self._upstream.ask(self._upstream.tokens.GetToken, request, token))["token"]["owner"])
-            await self._end_older(wish, token)
-            self._check(self._owners[owner], self.settings.owner_most, f"bots of {owner} already play over HTTP")
-            if self._is_closed:  # since the check above; nothing would end a session that begins now
-                raise _stopping()
+            session = await self._begin(wish, token, owner, address)
         except BaseException:
-            add(self._addresses, address, -1)
+            surplus.is_surplus = False
             raise
-        return await self._begin(wish, token, owner, address)
+        message = f"The session has made room for a bot of another owner: {surplus.owner} had the most sessions."
+        self._tasks.create_task(self._end(surplus, Failure(404, message, OPEN_AGAIN)), name="surplus session")
+        return session
 
-    @staticmethod
-    def _check(number: int, most: int, words: str) -> None:
-        if number >= most:
-            raise Failure(429, f"{number:,} {words}, the most.", "End a session that you no longer need, or wait.")
+    def _find_surplus(self, owner: str, address: str) -> _Open | None:
+        """Return a session that must end to make room for a new one; None if there is room. Raises Failure.
+
+        So nobody can keep others away by many idle sessions.
+        """
+        settings = self.settings
+        counted = [each for each in self._open.values() if each.session.failure is None and not each.is_surplus]
+        here = [each for each in counted if each.address == address]
+        own = sum(each.owner == owner for each in counted)
+        if own >= settings.owner_most:
+            raise _full(own, f"bots of {owner} already play over HTTP")
+        for sessions, most, words in (
+            (here, settings.address_most, f"bots already play from {address}"),
+            (counted, settings.most, "bots already play over HTTP here"),
+        ):
+            if len(sessions) >= most:
+                surplus = _most_dispensable(sessions, owner)
+                if surplus is None:
+                    raise _full(len(sessions), words)
+                return surplus
+        return None
 
     async def _begin(self, wish: NewSession, token: str, owner: str, address: str) -> PlaySession:
-        """Log the bot in. The caller has counted the session for its address."""
+        """Log the bot in."""
         most_bots = self.settings.bots_of_connection
         group = next(number for number in count(1) if self._groups[number] < most_bots)
         session = PlaySession(wish, token, self._upstream, self.settings, group=group, guest=address)
         opened = self._open[session.id] = _Open(session, owner, address, group)
-        add(self._owners, owner, 1)
         self._groups[group] += 1
         opened.task = self._tasks.create_task(self._run(opened), name=f"HTTP session of {wish.bot}")
         if self._sweep_task is None:
@@ -111,8 +128,6 @@ class HttpPlay:
             session.end(_stopping())
             assert session.failure is not None
             del self._open[session.id]
-            add(self._addresses, opened.address, -1)
-            add(self._owners, opened.owner, -1)
             self._groups[opened.group] -= 1
             self._ended[session.id] = session.token_digest, session.failure
             if len(self._ended) > _MOST_ENDED:
@@ -186,6 +201,21 @@ class HttpPlay:
             if each.task is not None:
                 each.task.cancel()
         await asyncio.gather(*(each.task for each in opened if each.task is not None), return_exceptions=True)
+
+
+def _most_dispensable(sessions: list[_Open], owner: str) -> _Open | None:
+    """Return the session without games that has been quiet for longest, of the owner with the most sessions.
+
+    None if no session without games belongs to an owner who has more than `owner` would have with one more.
+    """
+    sizes = Counter(each.owner for each in sessions)
+    most = sizes[owner] + 1
+    dispensable = [each for each in sessions if sizes[each.owner] > most and not each.session.book.is_playing]
+    return min(dispensable, key=lambda each: (-sizes[each.owner], each.session.last_active), default=None)
+
+
+def _full(number: int, words: str) -> Failure:
+    return Failure(429, f"{number:,} {words}, the most.", "End a session that you no longer need, or wait.")
 
 
 def _stopping() -> Failure:
