@@ -75,7 +75,7 @@ def examples_of_help() -> tuple[Example, ...]:
         Example(" ".join(("noughts", *path)), command, output)
         for path, node in commands_and_groups()
         for command, output in re.findall(
-            r"(?ms)^\$ ([^\n]+)\n?(.*?)(?=^\$ |\Z)", (node.load() if hasattr(node, "load") else node).example
+            r"(?ms)^\$ ([^\n]+)\n?(.*?)(?=^\$ |\Z)", (node.loaded if hasattr(node, "loaded") else node).example
         )
     )
 

@@ -48,7 +48,7 @@ def all_commands() -> tuple[Command, ...]:
 
 
 def _below(node: Any, name: str, parent: Any) -> Iterator[tuple[Any, Any]]:
-    command = node.load() if hasattr(node, "load") else node
+    command = node.loaded if hasattr(node, "loaded") else node
     context = type(parent)(command, info_name=name, parent=parent)
     if hasattr(command, "commands"):
         for member, below in command.commands.items():

@@ -4,7 +4,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, wraps
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -45,9 +45,12 @@ def command(*, example: str, extra: str | None = None) -> Callable[[_Function], 
 
 def hide_former_names(option: Any) -> None:
     """Keep only the first long name of an option in its help: the others are former names, which still work."""
-    for names in (option.opts, option.secondary_opts):
-        first = next((name for name in names if name.startswith("--")), None)
-        names[:] = [name for name in names if name == first or not name.startswith("--")]
+    option.opts, option.secondary_opts = _without_former(option.opts), _without_former(option.secondary_opts)
+
+
+def _without_former(names: list[str]) -> list[str]:
+    first = next((name for name in names if name.startswith("--")), None)
+    return [name for name in names if name == first or not name.startswith("--")]
 
 
 class ExampleInHelp:
@@ -57,9 +60,14 @@ class ExampleInHelp:
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help, then the example itself, because typer would wrap its lines."""
-        for parameter in self.get_params(ctx):
+        parameters = self.get_params(ctx)
+        names = [(parameter.opts, parameter.secondary_opts) for parameter in parameters]
+        for parameter in parameters:
             hide_former_names(parameter)
         super().format_help(ctx, formatter)  # type: ignore[misc]
+        # Another command line of this process can use the former names.
+        for parameter, (opts, secondary_opts) in zip(parameters, names, strict=True):
+            parameter.opts, parameter.secondary_opts = opts, secondary_opts
         if self.example:
             typer.echo(typer.style(" Example:", bold=True) + "\n\n" + textwrap.indent(self.example, "   ") + "\n")
 
@@ -91,12 +99,13 @@ def lazy(line: str, row: Command) -> type[TyperCommand]:
     class Lazy(TyperCommand):
         place = row.place
 
-        def load(self) -> Any:
+        @cached_property
+        def loaded(self) -> Any:
             return _load(line, row)
 
         def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
             """Import the command, and return its context for these arguments."""
-            return self.load().make_context(info_name, args, parent, **extra)
+            return self.loaded.make_context(info_name, args, parent, **extra)
 
     return Lazy
 

@@ -1,9 +1,11 @@
 """Renders pages from templates, in the turns of the visitors (`Rendering`)."""
 
 from functools import partial
+from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,6 +42,25 @@ PICTURE = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inl
 """Headers of a picture, which has its style within."""
 
 
+class _Compiled(BytecodeCache):
+    """The code of the templates: several websites in one process compile each template once."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Set the code of this template with this text, if it is known."""
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of this template with this text."""
+        if bucket.code is not None:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _Compiled()
+
+
 class Views:
     """The templates and their common values."""
 
@@ -49,6 +70,7 @@ class Views:
         self.rendering = Rendering()
         self._templates = Environment(
             loader=PackageLoader("noughts_server.web"),
+            bytecode_cache=_COMPILED,
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

@@ -20,6 +20,7 @@ from typer.testing import Result
 from tests.support import processes
 from tests.support.background import server_in_thread
 from tests.support.command_line import command_words, invoke
+from tests.support.databases import make_file
 from tests.support.golden import Golden
 from tests.support.root import ROOT
 
@@ -136,8 +137,10 @@ def start() -> Any:
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    """The address of a database that does not exist yet."""
-    return f"sqlite:///{tmp_path / 'games.db'}"
+    """The address of a new database."""
+    file = tmp_path / "games.db"
+    make_file(file)
+    return f"sqlite:///{file}"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def integer_options() -> Iterator[tuple[list[str], str]]:
             continue
         required_words: list[str] = []
         names: list[str] = []
-        for parameter in command.load().params:
+        for parameter in command.loaded.params:
             is_number = "int" in str(parameter.type_descriptor.annotation)
             option = [] if parameter.param_type_name == "argument" else parameter.opts[:1]
             if parameter.required:

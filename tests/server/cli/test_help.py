@@ -78,7 +78,7 @@ def test_line_of_a_command_begins_its_help() -> None:
     for path, node in commands_and_groups():
         if not hasattr(node, "commands"):
             assert node.help.endswith("."), path
-            assert node.load().help.startswith(node.help), path
+            assert node.loaded.help.startswith(node.help), path
 
 
 FORMER_NAMES = {"gym": "estimate"}
@@ -124,7 +124,7 @@ def test_examples_of_help_print_what_they_show(tmp_path: Path, monkeypatch: pyte
 def test_each_option_has_one_kind_of_value_and_o_is_a_file() -> None:
     values: dict[str, set[str]] = {}
     for _, node in commands_and_groups():
-        for option in node.load().params if hasattr(node, "load") else ():
+        for option in node.loaded.params if hasattr(node, "loaded") else ():
             if option.param_type_name == "option" and option.name != "help":
                 hide_former_names(option)
                 for name in option.opts:
@@ -136,7 +136,7 @@ def test_each_option_has_one_kind_of_value_and_o_is_a_file() -> None:
 
 def test_games_are_counted_per_pair_or_iteration() -> None:
     for path, node in commands_and_groups():
-        for option in node.load().params if hasattr(node, "load") else ():
+        for option in node.loaded.params if hasattr(node, "loaded") else ():
             hide_former_names(option)
             if "--games" in option.opts:
                 assert re.match("(Further g|G)ames per (pair|iteration)", option.help), path
@@ -169,7 +169,7 @@ def test_former_names_of_options_work_but_are_not_shown(
     help_texts: dict[str, str], line: str, name: str, former: str
 ) -> None:
     [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
-    assert any({name, former} <= set(option.opts) for option in node.load().params)
+    assert any({name, former} <= set(option.opts) for option in node.loaded.params)
     options = help_texts[line].partition("Example:")[0]
     assert re.search(rf"│[ *]+{name}\b", options)
     assert not re.search(rf"[│,] *{former}\b", options)
@@ -188,7 +188,7 @@ def test_help_has_a_short_option_and_no_type_next_to_a_flag(help_texts: dict[str
 
 def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
     for path, node in commands_and_groups():
-        for option in node.load().params if hasattr(node, "load") else ():
+        for option in node.loaded.params if hasattr(node, "loaded") else ():
             text = (option.help or "").removesuffix(".").replace("\\[", "[")
             assert len(text) <= 80, (path, option.name, text)
             assert not re.match(r"(Who|Whose|What|Where|How|Its?) ", text), (path, text)

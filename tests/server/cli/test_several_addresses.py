@@ -154,7 +154,7 @@ def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], st
 def test_list_has_every_command_that_calls_a_server() -> None:
     lines = (*LINES.strip().splitlines(), *LASTING_LINES)
     for path, node in commands_and_groups():
-        options = [name for option in node.load().params for name in option.opts] if hasattr(node, "load") else []
+        options = [name for option in node.loaded.params for name in option.opts] if hasattr(node, "loaded") else []
         if "--server" in options:
             command = " ".join(path)
             assert command in OTHER_COMMANDS or any(line.startswith(command) for line in lines), command

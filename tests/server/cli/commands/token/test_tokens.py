@@ -57,8 +57,8 @@ def test_only_its_user_can_read_the_file_of_a_secret(noughts: Any, database: str
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_refused_owner_leaves_no_database(refusal: Refusal, database: str, tmp_path: Path) -> None:
-    refusal(f"token create --owner 'no name' --db {database}", code=2)
+def test_refused_owner_leaves_no_database(refusal: Refusal, tmp_path: Path) -> None:
+    refusal(f"token create --owner 'no name' --db sqlite:///{tmp_path}/games.db", code=2)
     assert list(tmp_path.iterdir()) == []
 
 
