@@ -16,8 +16,9 @@ from statistics import median
 
 REFERENCE_LOOPS_PER_SECOND = 250.0
 """Loops a second of the reference machine: a round number for one core of a server at 3 GHz with CPython 3.11."""
-LEAST_FACTOR, MOST_FACTOR = 0.25, 4.0
-"""Bounds of the factor, so that a wrong measurement cannot stop a tournament."""
+# Bounds of the factor, so that a wrong measurement cannot stop a tournament.
+LEAST_FACTOR = 0.25
+MOST_FACTOR = 4.0
 _SAMPLES = 11
 """An odd number of loops, of which the median counts."""
 _PLIES = 5

@@ -139,8 +139,9 @@ class FinishedGame(NamedTuple):
     result: int
     termination: int
     moves: bytes
+    """See `pack_moves`."""
     times: bytes
-    """Packed by `pack_moves` and `pack_times`."""
+    """See `pack_times`."""
     fault: str = ""
     """Why the loser lost, if through its own fault: a phrase that follows "it"."""
     opening_plies: int = 0
@@ -204,7 +205,10 @@ def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
 
 
 def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:
-    """Pack the scores of the first `plies` plies as four-byte floats, little endian; NaN for a ply without a score."""
+    """Pack the scores of the first `plies` plies as four-byte floats, little endian; NaN for a ply without a score.
+
+    Return None if no ply has a score.
+    """
     if not scores:
         return None
     column = (min(max(scores.get(ply, math.nan), -_LARGEST_SCORE), _LARGEST_SCORE) for ply in range(plies))

@@ -34,7 +34,8 @@ Info = dict[str, Any]
 _SEEDS = 2**63
 """Seeds are below this number."""
 _NAME = "Noughts-v0"
-_OWN, _OTHER = 0, 1
+_OWN = 0
+_OTHER = 1
 _WORD_BITS = 64
 """Cells in one word of a set of cells."""
 

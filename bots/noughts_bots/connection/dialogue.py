@@ -213,7 +213,7 @@ class Dialogue:
         """Log the faults by which the bot lost games."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
-            if handle in self._numbers:  # In the other case, `end_games` has already handled these ends.
+            if handle in self._numbers:  # otherwise an earlier call of `end_games` has logged the fault
                 kind = Termination(ends.termination[row])
                 self._failures.log(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
@@ -235,9 +235,9 @@ class Dialogue:
             answers = self._answers[:]
             del self._answers[: len(answers)]
             games, plies, choices = zip(*answers, strict=True)
-            scores = _take_of(self._scores, answers)
-            comments = _take_of(self._comments, answers)
-            thoughts = _take_of(self._thoughts, answers)
+            scores = _pop_values(self._scores, answers)
+            comments = _pop_values(self._comments, answers)
+            thoughts = _pop_values(self._thoughts, answers)
             self._write(request.moves, Answers(games, plies, choices, scores, comments, thoughts))
         for _ in range(len(self._batches)):
             self._write(request.moves, self._batches.popleft())
@@ -309,7 +309,7 @@ class Dialogue:
         self._answers.append((handle, ply, answer))
 
     async def answer_async(self, handle: int, ply: int, position: Position) -> None:
-        """Do the same as `answer` for a bot with `async def choose`."""
+        """Get an answer from a bot with `async def choose`. If the bot fails, log that and resign the game."""
         answer: Choice
         try:
             move = self._ask(position)
@@ -351,7 +351,7 @@ class Dialogue:
         return Resign(in_words(failure))
 
 
-def _take_of(values: dict[tuple[int, int], _Value], answers: list[_Answer]) -> dict[int, _Value]:
+def _pop_values(values: dict[tuple[int, int], _Value], answers: list[_Answer]) -> dict[int, _Value]:
     """Remove the values of these answers, which are by game and ply, and return them by row."""
     if not values:
         return {}

@@ -6,8 +6,9 @@ from contextlib import suppress
 
 _MOST_FILES = 65_536
 """The most open files that a program allows itself. Each connection needs one."""
-_FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
-"""The least and greatest number of new objects after which the cycle collector runs."""
+# The least and greatest number of new objects after which the cycle collector runs.
+_FEWEST_YOUNG = 6_250
+_MOST_YOUNG = 100_000
 
 
 def tune_collector() -> None:

@@ -26,8 +26,9 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_proto.v1.types_pb2 import Seek
 
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
-"""Seconds of the first wait before a reconnection, which doubles each time, and of the longest one."""
+# Seconds of the first wait before a reconnection, which doubles each time, and of the longest one.
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 10.0
 _SHORT_SESSION_SECONDS = 0.2
 """A session that ends sooner counts as a failed attempt, so that the next wait is longer."""
 _WRITTEN_TOO_LATE = "Internal error from Core"

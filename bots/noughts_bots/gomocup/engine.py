@@ -9,8 +9,9 @@ from noughts_bots.sdk.bot import Bot, GameInfo, Move, Resign, TimeLimits
 from noughts_bots.sdk.errors import BotError
 from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
-_OWN, _OPPONENT = 1, 2
-"""Owners of stones, as BOARD numbers them."""
+# Owners of stones, as BOARD numbers them.
+_OWN = 1
+_OPPONENT = 2
 _AT_ONCE_US = 1
 """The shortest limit of a move, for the protocol's limit 0, which means as fast as possible."""
 

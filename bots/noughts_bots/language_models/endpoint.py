@@ -22,12 +22,14 @@ from noughts_bots.sdk.bot import Resign
 
 logger = logging.getLogger("noughts.bot")
 
-_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
-"""Waits in seconds: they double from the first to the longest. If the endpoint requests a wait, that replaces them."""
+# Waits in seconds: they double from the first to the longest. If the endpoint requests a wait, that replaces them.
+_FIRST_WAIT = 1.0
+_LONGEST_WAIT = 60.0
 _SHORTEST_WAIT = 0.01
 """The shortest wait in seconds that the endpoint can request. It doubles with each wait, which limits the requests."""
-_LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
-"""Limits of the bytes of an answer and of an error that are read."""
+# Limits of the bytes of an answer and of an error that are read.
+_LARGEST_ANSWER = 4 << 20
+_LARGEST_ERROR = 1 << 16
 _MOST_DOUBLINGS = 20
 """The factor of the wait stops growing after this number of waits. The wait also has a limit of its own."""
 _LONGEST_REASON = 300

@@ -22,7 +22,7 @@ class Scale(NamedTuple):
     drawn: int
     won: int
     step: int
-    """The amount by which a win or a loss counts less for each half-move of distance."""
+    """The amount by which a win or a loss counts less for each ply of distance."""
 
     def earlier(self) -> dict[int, int]:
         """Return a mapping from each score to its value half a move earlier: wins and losses are farther away."""
@@ -78,7 +78,7 @@ class DepthSearch:
         """Return the score after the mover's stone on `cell`.
 
         Args:
-            remaining: half-moves to search after this one.
+            remaining: plies to search after this one.
             is_root_side: whether the mover is the side to move at the root, for which scores are computed.
             lines: all lines that are open to either side. If so many are open that the search cannot close them all,
                 closed lines are not removed.
@@ -103,8 +103,8 @@ class DepthSearch:
         """Return the score of the mover's best reply, if there is no line yet and some line is open.
 
         If the mover can win at once, it does. Two threats of the opponent lose. The mover must block a single threat,
-        because a block is never worse than a loss in two half-moves. Without threats, no line can be completed within
-        two half-moves; with gravity, threats on cells that cannot be played yet count here, too.
+        because a block is never worse than a loss in two plies. Without threats, no line can be completed within
+        two plies; with gravity, threats on cells that cannot be played yet count here, too.
         """
         earlier = self._earlier
         occupied = mover | other
@@ -126,7 +126,7 @@ class DepthSearch:
 
     def _search(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         earlier = self._earlier
-        # The mover cannot win with this move, so a win with its next one, two half-moves later, is the best result.
+        # The mover cannot win with this move, so a win with its next one, two plies later, is the best result.
         best_possible = earlier[earlier[earlier[self._ends[is_root_side]]]]
         better = max if is_root_side else min
         best = self._ends[not is_root_side]

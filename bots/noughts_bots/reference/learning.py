@@ -22,7 +22,8 @@ PROVEN = 1000
 """The unit of a rating's first digit."""
 _UNPROVEN = 1
 """The first digit of a rating without a proof."""
-_FIRST_AVERAGE, _HIGHEST_AVERAGE = 500, 999
+_FIRST_AVERAGE = 500
+_HIGHEST_AVERAGE = 999
 UNTRIED = _UNPROVEN * PROVEN + _FIRST_AVERAGE
 """The rating of a move before its first game."""
 _MOST_VISITS = 1 << 10

@@ -9,7 +9,9 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.winning_cells import WinningCells
 from noughts_referee.rules import Position, Variant, members
 
-_WON, _DRAWN, _LOST = 10, 0, -10
+_WON = 10
+_DRAWN = 0
+_LOST = -10
 _LARGEST_BOARD = 16
 """Cells of the largest board that it searches to the end."""
 _LARGEST_FASTER = 10
@@ -26,8 +28,8 @@ class Minimax(CachingBot):
     Source: article 002, and article 003, second page; with `faster`, article 001.
 
     Args:
-        faster: a win k half-moves after the move is worth 10-k, a loss -10+k.
-        depth: half-moves to look ahead, including the move, 1..9; later results are worth 0. None searches to the end
+        faster: a win k plies after the move is worth 10-k, a loss -10+k.
+        depth: plies to look ahead, including the move, 1..9; later results are worth 0. None searches to the end
             of the game, on small boards only.
     """
 
@@ -152,7 +154,7 @@ class FullSearch:
         its own test.
         """
         open_to_mover = open_to_other = 0
-        # A positive score tests whether the mover wins within `plies` half-moves. Any other score tests whether the
+        # A positive score tests whether the mover wins within `plies` plies. Any other score tests whether the
         # other side does. `stones` is the number of stones that the tested side places in that time.
         is_mover_tested = score > 0
         plies = free + 1 - score if is_mover_tested else free + score
@@ -169,12 +171,13 @@ class FullSearch:
         if not is_win_near:
             return score <= 0
         cells = self._variant.full & ~(mover | other)
-        # In the key of the test, the sign of `plies` shows whose win is tested.
-        key = (plies if is_mover_tested else -plies, mover, other, cells)
+        counted_mover, counted_other = mover, other
         if self._stones_never_hurt:
             cells &= open_to_mover | open_to_other
             plies = min(plies, cells.bit_count())
-            key = (plies if is_mover_tested else -plies, mover & open_to_mover, other & open_to_other, cells)
+            counted_mover, counted_other = mover & open_to_mover, other & open_to_other
+        # The sign of `plies` shows whose win is tested.
+        key = (plies if is_mover_tested else -plies, counted_mover, counted_other, cells)
         answer = self._answers.get(key)
         if answer is None:
             self.effort.spend()

@@ -9,7 +9,8 @@ from noughts_referee.rules import Position, Variant
 
 # The article's score is `Fin` times 8. `Fin` is 1 for the opponent's line, 3 for a draw, 4 for an own line, and 5 for
 # both lines, which play cannot reach. A position at the limit of the depth scores 16, less than a draw.
-_OPPONENT_LINE, _OWN_LINE = 1, 4
+_OPPONENT_LINE = 1
+_OWN_LINE = 4
 _FACTOR = 8
 _FIN_SCALE = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 
@@ -20,7 +21,7 @@ _DEPTHS_BY_MOVES = ((4, 9), (7, 7), (16, 5), (64, 4), (900, 3))
 
 
 def default_depth(variant: Variant) -> int:
-    """Return the default depth of `nextstep` in half-moves for a variant."""
+    """Return the default depth of `nextstep` in plies for a variant."""
     if variant.gravity:
         first_moves = len(variant.free_cells(0))
         return next(depth for moves, depth in _DEPTHS_BY_MOVES if first_moves <= moves)
@@ -30,13 +31,13 @@ def default_depth(variant: Variant) -> int:
 class NextStep(CachingBot):
     """Searches to a depth, and chooses at random among the best cells.
 
-    A win k half-moves later scores 32-k, a loss 8+k, a draw 24, and a position at the limit of the depth 16. So the bot
+    A win k plies later scores 32-k, a loss 8+k, a draw 24, and a position at the limit of the depth 16. So the bot
     prefers a draw to an unknown result, and assumes that its opponent prefers an unknown result to a draw.
 
     Source: article 000, `NextStep` with the second half of `SelectCell`.
 
     Args:
-        depth: half-moves to look ahead, 1..9; None takes `default_depth`, which is 9 on 3x3.
+        depth: plies to look ahead, 1..9; None takes `default_depth`, which is 9 on 3x3.
     """
 
     name = "nextstep"

@@ -11,7 +11,9 @@ _LINES_THROUGH = tuple(tuple(line for line, cells in enumerate(_LINE_CELLS) if c
 
 # The sum of a line's marks shows its contents. A line through a free cell holds at most two stones; a line with one of
 # each side (sum 5) has no rating.
-_EMPTY, _OPPONENT, _OWN = 0, 1, 4
+_EMPTY = 0
+_OPPONENT = 1
+_OWN = 4
 _NO_STONE = 0
 _ONE_OPPONENT, _TWO_OPPONENTS = _OPPONENT, 2 * _OPPONENT
 _ONE_OWN, _TWO_OWN = _OWN, 2 * _OWN

@@ -19,8 +19,9 @@ _GIVES_UP_AFTER = 12
 """After this many positions in a row without a proven win, `threats` searches no further positions of a game."""
 _FEWEST_PLIES = 3
 """Plies of a puzzle, so that its first move does not win at once."""
-_FOURS_OF_A_POSITION, _FOURS_OF_A_GAME = 20_000, 200_000
-"""Limits of the search for wins by continuous fours, in fours. A position that needs more is not a puzzle."""
+# Limits of the search for wins by continuous fours, in fours. A position that needs more is not a puzzle.
+_FOURS_OF_A_POSITION = 20_000
+_FOURS_OF_A_GAME = 200_000
 
 
 class PuzzleKind(IntEnum):

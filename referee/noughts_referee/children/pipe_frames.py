@@ -192,7 +192,8 @@ class Tail:
         """Read the rest and close the pipes."""
         for pipe in self._pipes:
             self._loop.remove_reader(pipe)
-            # Another process can have inherited the other end and continue to write.
+            # Two reads take all that a full pipe holds. There can be more without end, because another process can have
+            # inherited the other end and continue to write.
             for _ in range(2):
                 if not self._read(pipe):
                     break

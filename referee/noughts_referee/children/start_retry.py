@@ -13,8 +13,9 @@ from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 Made = TypeVar("Made")
 
 REFUSALS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT})
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
-"""Seconds before the first and before later attempts. The wait doubles up to the second number."""
+# Seconds before the first and before later attempts. The wait doubles up to the second number.
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 5.0
 
 
 class StartRetry:

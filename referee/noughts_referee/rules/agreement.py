@@ -11,7 +11,8 @@ from noughts_referee.rules.chance import Draws
 from noughts_referee.rules.position import Position
 from noughts_referee.rules.variant import Variant, members
 
-_FIRST_STONES, _MORE_STONES = 3, 2
+_FIRST_STONES = 3
+_MORE_STONES = 2
 
 # X, O, X as (columns, rows) from the middle. The stones are far apart, so that O's move makes up for the extra X.
 _USUAL = (

@@ -27,7 +27,10 @@ _REACH = 5
 _WIDTH = 2 * _REACH + 1
 
 # The threats that a stone makes in a line, as digits of one number, so that its four lines can be added.
-_THREE, _FOUR, _OVERLINE, _FIVE = 1, 1 << 3, 1 << 7, 1 << 10
+_THREE = 1
+_FOUR = 1 << 3
+_OVERLINE = 1 << 7
+_FIVE = 1 << 10
 _THREES = _FOUR - 1
 
 

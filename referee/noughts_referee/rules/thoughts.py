@@ -19,8 +19,9 @@ _MOST_UNPACKED_BYTES = 1 << 20
 """Limit of the unpacked reports of a game, because a small packed text can be very long."""
 # The fastest compression, because games are packed on the event loop.
 _FAST = 1
-_OBJECT_BYTES, _CELL_BYTES = 250, 40
-"""Upper estimates of the memory for a report and for each cell of its line."""
+# Upper estimates of the memory for a report and for each cell of its line.
+_OBJECT_BYTES = 250
+_CELL_BYTES = 40
 
 
 class Thought(NamedTuple):

@@ -17,8 +17,9 @@ from noughts_server.client.failures import DEADLINE_SECONDS, NO_HINTS, TEMPORARY
 from noughts_server.client.stubs import Stubs
 
 LARGEST_PAGE = 1_000
-_FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0
-"""Seconds between two attempts to reconnect."""
+# Seconds between two attempts to reconnect.
+_FIRST_WAIT = 0.2
+_LONGEST_WAIT = 5.0
 
 
 class _PagedResponse(Protocol):

@@ -33,15 +33,16 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 logger = structlog.get_logger("noughts.cluster")
 
 _CHECK_SECONDS = 1.0
-_FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
-"""Limits of the number of games that wait in the referee."""
+# Limits of the number of games that wait in the referee.
+_FEWEST_QUEUED = 64
+_MOST_QUEUED = 1_024
 _MOST_UNITS = 4
 """The most units of one claim."""
-_SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
-"""The shortest and longest time between two claims of games with clocks.
-
-If the next claim comes sooner, more games wait here. If it comes later, fewer do, because others could play them.
-"""
+# The shortest and longest time between two claims of games with clocks.
+#
+# If the next claim comes sooner, more games wait here. If it comes later, fewer do, because others could play them.
+_SOON_SECONDS = 0.5
+_LATE_SECONDS = 2.0
 
 
 class SharedUnits:

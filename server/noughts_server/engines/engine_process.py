@@ -23,12 +23,12 @@ _FEW_LINES = 8
 """More messages than this in one reading are passed on together."""
 _LINE_COST = 8
 """A single forwarded line counts like this number of messages that are forwarded together."""
-_MESSAGES_AT_ONCE, _MESSAGES_A_SECOND = 160_000, 160_000
-"""Limits of the lines that are read, counted in messages. Beyond them, the engine blocks on its pipe.
-
-An engine that thinks writes far fewer lines. A message costs about 1 us here and any other line 7 us, so the limit is a
-sixth of a core.
-"""
+# Limits of the lines that are read, counted in messages. Beyond them, the engine blocks on its pipe.
+#
+# An engine that thinks writes far fewer lines. A message costs about 1 us here and any other line 7 us, so the limit is
+# a sixth of a core.
+_MESSAGES_AT_ONCE = 160_000
+_MESSAGES_A_SECOND = 160_000
 _PIPE_BYTES = 1 << 16
 """Bytes that a pipe holds. Linux makes smaller pipes for a user whose pipes have much memory, e.g. for other bots."""
 _WRITE_US = 1_000

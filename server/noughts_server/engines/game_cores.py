@@ -15,8 +15,9 @@ QUICK_US = 1_000
 
 Several games of such engines keep all cores busy with the event loop, so that the scheduler places them better.
 """
-_OWN_SHARE, _OWN_SECONDS = 1.25, 0.25
-"""An engine can use this factor of its thinking time, and this much more, before it counts as pondering."""
+# An engine can use this factor of its thinking time, and this much more, before it counts as pondering.
+_OWN_SHARE = 1.25
+_OWN_SECONDS = 0.25
 
 
 class GameCores:

@@ -25,8 +25,9 @@ from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.settle_pause import SettlePause
 from noughts_server.engines.transcript import Transcript
 
-_TERMS_SECONDS, _LATER_TERMS_SECONDS = 3.0, 1.0
-"""The time to read the terms for an engine that does not answer ABOUT, and for later processes of such an engine."""
+# The time to read the terms for an engine that does not answer ABOUT, and for later processes of such an engine.
+_TERMS_SECONDS = 3.0
+_LATER_TERMS_SECONDS = 1.0
 _THOUGHT_SECONDS = 0.5
 """Seconds for which an engine can think about a finished game before another process replaces it."""
 _DOUBLE_PAUSE_US = 20_000

@@ -1,9 +1,11 @@
 """The pause before a question to an engine that loses words of a command that directly follows its own line."""
 
-_FIRST_US, _LONGEST_US = 2_000, 20_000
-"""The pause after its first increase, and its limit."""
-_CALM, _MOST_CALM = 16, 4_096
-"""The number of answers in a row before the pause gets shorter, at first and at most."""
+# The pause after its first increase, and its limit.
+_FIRST_US = 2_000
+_LONGEST_US = 20_000
+# The number of answers in a row before the pause gets shorter, at first and at most.
+_CALM = 16
+_MOST_CALM = 4_096
 
 
 class SettlePause:

@@ -36,8 +36,9 @@ UNPACKED_BYTES = 64 << 20
 """Limit for a folder that is submitted as a zip file."""
 UNPACKED_FILES = 1_000
 """Limit for its files and folders."""
-SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
-"""Limits for one Python file, and for all of them; parsing takes several hundred times as much memory."""
+# Limits for one Python file, and for all of them; parsing takes several hundred times as much memory.
+SOURCE_FILE_BYTES = 256 << 10
+SOURCE_BYTES = 1 << 20
 
 FOLDER_PREFIX = "one-"
 """The prefix of programs' folders, the same in trials and games, so that a bot cannot tell them apart."""
@@ -58,8 +59,9 @@ _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
 _LONGEST_PATH = _LONGEST_CLASS = 200
 _PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
-_EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
-"""Limits of the child that examines a program: processor seconds and bytes of memory."""
+# Limits of the child that examines a program: processor seconds and bytes of memory.
+_EXAMINE_SECONDS = 10
+_EXAMINE_BYTES = 512 << 20
 _EXAMINATIONS = 3
 """Attempts to examine a program if the child is killed meanwhile."""
 

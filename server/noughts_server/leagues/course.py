@@ -19,9 +19,9 @@ ORGANISER = "organiser"
 """The owner of the nights' tournaments."""
 MOST_GAMES = 1_000
 """The largest number of games of a pair each night."""
-GAMES = f"an even number from 2 to {MOST_GAMES:,}, because both bots of a pair move first equally often"
+EXPECTED_GAMES = f"an even number from 2 to {MOST_GAMES:,}, because both bots of a pair move first equally often"
 """The rule for the number of games of a pair."""
-SITE = "http:// or https:// with a host"
+EXPECTED_SITE = "http:// or https:// with a host"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _KINDS = {"py", "wasm"}
 
@@ -70,9 +70,12 @@ class Course:
     def night(self, now: datetime, openings: Openings) -> TournamentSettings:
         """Return the settings of the night that begins now, with these openings."""
         return TournamentSettings(
-            title=f"{self.name}, {now:%Y-%m-%d}", variant=self.variant, games_per_pair=self.games_per_pair,
-            time=parse_time_control(self.time), openings=openings,
-        )  # fmt: skip
+            title=f"{self.name}, {now:%Y-%m-%d}",
+            variant=self.variant,
+            games_per_pair=self.games_per_pair,
+            time=parse_time_control(self.time),
+            openings=openings,
+        )
 
 
 def is_clock(text: str) -> bool:
@@ -133,7 +136,7 @@ _EXPECTED_TEXTS: Mapping[str, _ExpectedText] = {
     "closes": _ExpectedText(
         _is_time_with_zone, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"
     ),
-    "address": _ExpectedText(is_site, f"{SITE}, e.g. https://games.example"),
+    "address": _ExpectedText(is_site, f"{EXPECTED_SITE}, e.g. https://games.example"),
     "server": _ExpectedText(_is_server, f"HOST:PORT, e.g. {DEFAULT_SERVER}"),
     "python_packages": _ExpectedText(
         _are_packages,
@@ -159,7 +162,7 @@ def _problems(document: Mapping[str, object]) -> Iterator[str]:
         if key == "games_per_pair":
             # `type`, because a bool is also an instance of int.
             if type(value) is not int or not 2 <= value <= MOST_GAMES or value % 2:
-                yield f"{key}: got {value!r}, expected {GAMES}"
+                yield f"{key}: got {value!r}, expected {EXPECTED_GAMES}"
         elif not isinstance(value, str):
             description = f": {expected_text.description}" if expected_text else ""
             yield f"{key}: got {value!r}, expected a text{description}"

@@ -26,8 +26,9 @@ from noughts_server.tables.standings import TIE_BREAKS
 
 _CHECK_SECONDS = 20.0
 """The time between checks whether a night is due."""
-_ATTEMPTS, _PAUSE_SECONDS = 5, 2.0
-"""Attempts to enter a bot in a night, and the pause between them."""
+# Attempts to enter a bot in a night, and the pause between them.
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 2.0
 _FEWEST_BOTS = 2
 _PREFIX = "night-"
 """The beginning of the IDs of nights."""

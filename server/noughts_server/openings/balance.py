@@ -19,7 +19,9 @@ MOST_LEAD = 30
 plays itself, openings within this lead score evenly, and the side 60 to 100 ahead wins three of four games.
 """
 
-_WON, _OPEN, _LOST = 1, 0, -1
+_WON = 1
+_OPEN = 0
+_LOST = -1
 
 
 def imbalance(variant: Variant, cells: tuple[int, ...], nodes: int = NODES) -> int:

@@ -13,8 +13,9 @@ _GAME_PAIRS = 0x6A09E667F3BCC909
 _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
 """A ply that no opening reaches: its random number chooses the symmetry."""
-_TRIES, _SEARCHES = 500, 200
-"""Attempts to find a random opening, and a balanced one, which takes longer."""
+# Attempts to find a random opening, and a balanced one, which takes longer.
+_TRIES = 500
+_SEARCHES = 200
 
 OpeningChoice = tuple[int, ...]
 """The cells in playing order."""

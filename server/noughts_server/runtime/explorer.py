@@ -13,8 +13,10 @@ from noughts_server.store.games.explorer import count_some, next_unexplored
 
 logger = structlog.get_logger("noughts.explorer")
 
-_BUSY_RATIO, _PLAYING_RATIO, _IDLE_RATIO = 99, 49, 1
-"""The pause after a step as a multiple of its duration: if games keep the process busy, if games run, if none runs."""
+# The pause after a step as a multiple of its duration: if games keep the process busy, if games run, if none runs.
+_BUSY_RATIO = 99
+_PLAYING_RATIO = 49
+_IDLE_RATIO = 1
 _LONGEST_PAUSE_SECONDS = 5.0
 """The limit of a pause, because a step can take long if it waits for other writers."""
 _FAILURE_PAUSE_SECONDS = 10.0

@@ -7,8 +7,9 @@ games. The number doubles while the games are quick, or while more games do not 
 
 _FEWEST = 2
 """A pair of games."""
-_QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
-"""Up to the first number of seconds a game is quick; above the second, slow games reduce the number."""
+# Up to the first number of seconds a game is quick; above the second, slow games reduce the number.
+_QUICK_SECONDS = 0.5
+_SLOW_SECONDS = 2.0
 _LONGER = 1.5
 """If twice as many games make each one take this many times as long, the larger number is not worth it."""
 _FULL = 0.7

@@ -38,8 +38,9 @@ _SPECIAL_IPV6 = [
     IPv6Network("2620:4f:8000::/48"),
     IPv6Network("3fff::/20"),
 ]
-OWNER_LOOKUPS, MOST_LOOKUPS = 4, 64
-"""Concurrent lookups of names for one owner and for all."""
+# Concurrent lookups of names for one owner and for all.
+OWNER_LOOKUPS = 4
+MOST_LOOKUPS = 64
 _WEB_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1025
 _FOREIGN_ADDRESSES = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}

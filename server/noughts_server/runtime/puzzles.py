@@ -18,16 +18,18 @@ logger = structlog.get_logger("noughts.puzzles")
 
 GAMES_A_STEP = 32
 """Games of one process: enough to be worth its start."""
-_PLAYING_RATIO, _IDLE_RATIO = 19, 1
-"""The pause after a step, as a multiple of the step's duration: while games run, and while none runs."""
+# The pause after a step, as a multiple of the step's duration: while games run, and while none runs.
+_PLAYING_RATIO = 19
+_IDLE_RATIO = 1
 _FIRST_PAUSE_SECONDS = 30.0
 """The pause before the first step, because a server that starts has more urgent work."""
 _LONGEST_PAUSE_SECONDS = 60.0
 """Limit of the pause after one step."""
 _NOTHING_PAUSE_SECONDS = 10.0
 """The pause if there was no game to search, or the step failed."""
-_LONGEST_STEP_SECONDS, _LONGEST_GAME_SECONDS = 600.0, 60.0
-"""The times after which the search of a step is ended, and that of a single game."""
+# The times after which the search of a step is ended, and that of a single game.
+_LONGEST_STEP_SECONDS = 600.0
+_LONGEST_GAME_SECONDS = 60.0
 
 
 async def finding_puzzles(

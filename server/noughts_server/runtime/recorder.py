@@ -27,8 +27,9 @@ COMMITTED = "games.committed"
 """The bus subject of the reports of commits."""
 DAMAGED = "games.damaged"
 """The bus subject of tournaments whose games cannot be stored. A message is the tournament's key and the error."""
-COMMIT_SECONDS, LONGEST_COMMIT_SECONDS = 0.25, 2.0
-"""Limits of the interval between two commits of a process. A crash loses what happened since the last one."""
+# Limits of the interval between two commits of a process. A crash loses what happened since the last one.
+COMMIT_SECONDS = 0.25
+LONGEST_COMMIT_SECONDS = 2.0
 _COMMITS_A_SECOND = 64
 """The commits of all referees of a cluster together in a second, up to the longest interval."""
 STORE_SECONDS = 10.0

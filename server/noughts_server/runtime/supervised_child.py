@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from noughts_proto.interpreter import environment, python
 from noughts_server.runtime.endless_work import running
 
-_FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
-"""The wait before a restart: the first one, and the limit up to which it doubles."""
+# The wait before a restart: the first one, and the limit up to which it doubles.
+_FIRST_WAIT = 0.2
+_LONGEST_WAIT = 30.0
 _HEALTHY_SECONDS = 10.0
 """After a child that ran at least this long, the wait before the restart is the first one again."""
 _CLOSING_SECONDS = 5.0

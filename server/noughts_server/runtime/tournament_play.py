@@ -54,8 +54,9 @@ _CHECK_SECONDS = 1.0
 """Seconds between two checks of the running games, while a server stops."""
 _DISCONNECTED_CHECKS = 5
 """A stopping server aborts the games after this many checks in a row in which they only wait for disconnected bots."""
-_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 10.0, 3600.0
-"""The delay before another attempt at a tournament that stopped. It doubles with each stop without a new game."""
+# The delay before another attempt at a tournament that stopped. It doubles with each stop without a new game.
+_FIRST_RETRY_SECONDS = 10.0
+_LONGEST_RETRY_SECONDS = 3600.0
 _MOST_DOUBLINGS = 20
 """More doublings change nothing, because the longest delay is reached; they would only make the number larger."""
 _NO_TOURNAMENT = 0

@@ -33,8 +33,9 @@ from noughts_server.statistics.sprt import Decision, Sprt
 
 STEP = 4
 """Further pairs are scheduled whenever this number of pairs has been counted."""
-_FEWEST_STEPS, _MOST_STEPS = 2, 64
-"""Limits of the pairs that are scheduled ahead, in multiples of `STEP`."""
+# Limits of the pairs that are scheduled ahead, in multiples of `STEP`.
+_FEWEST_STEPS = 2
+_MOST_STEPS = 64
 _USUAL_SHARES = (0.06, 0.24, 0.4, 0.24, 0.06)
 """A typical distribution of the five scores of a pair."""
 _SHARE_AHEAD = 1 / 16

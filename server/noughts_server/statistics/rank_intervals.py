@@ -20,8 +20,9 @@ from noughts_server.statistics.rating_table import Estimate
 
 RATE = 0.95
 """The least probability that all intervals of a list contain the true ranks."""
-_REACH, _STEPS = 9.0, 1_000
-"""The integral covers this many standard deviations on each side, in this many steps."""
+# The integral covers this many standard deviations on each side, in this many steps.
+_REACH = 9.0
+_STEPS = 1_000
 _HALVINGS = 50
 """Steps of bisection: enough for the precision of a float."""
 

@@ -40,8 +40,9 @@ _LONGEST_OUTPUT = 2_000
 """Characters at the end of the process's stderr that the log has."""
 _OUTPUT_SECONDS = 1.0
 """The time to read this output: a process that it started may hold stderr open."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
-"""Seconds before the process is started again after a failure. Each later pause is twice as long."""
+# Seconds before the process is started again after a failure. Each later pause is twice as long.
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,9 @@ from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE_SIZE = 250
 """Games of a request, the most without a token."""
-_ATTEMPTS, _PAUSE_SECONDS = 30, 1.0
-"""Attempts at a page while the server limits the visitor, and the seconds between two of them."""
+# Attempts at a page while the server limits the visitor, and the seconds between two of them.
+_ATTEMPTS = 30
+_PAUSE_SECONDS = 1.0
 _COLUMNS = (
     "name",
     "variant",

@@ -98,8 +98,9 @@ _SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.defaul
 _TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
 _LARGEST_SEED = 2**64 - 1
 _LONGEST_ADDRESS = 63
-FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
-"""The usual limits of entries, which the form leaves empty."""
+# The usual limits of entries, which the form leaves empty.
+FEWEST_ENTRIES = 2
+MOST_ENTRIES = 4_096
 
 
 def tournament_in(values: Document) -> tournaments_pb2.Tournament:

@@ -14,7 +14,8 @@ LONGEST_WAIT_SECONDS = 25.0
 """The longest wait of a request for turns."""
 MOST_GAMES = 64
 """Limit of the concurrent games of a bot that plays over HTTP."""
-_LONGEST_NAME, _LONGEST_TEXT = 100, 4_096
+_LONGEST_NAME = 100
+_LONGEST_TEXT = 4_096
 _MOST_VARIANTS = 100
 _LARGEST_TURN = 2**53 - 1
 _LARGEST_CELL = 2**32 - 1

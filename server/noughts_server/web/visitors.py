@@ -22,7 +22,8 @@ from noughts_server.web.upstream import GUEST
 _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45
 """Characters of an IPv6 address."""
-_MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
+_MOST_ADDRESSES = 10_000
+_MOST_MOMENTS = 1_000
 _RATE_SECONDS = 10.0
 """Seconds in which the requests of an address count."""
 _STATIC_FILES = "/static/"

@@ -58,7 +58,9 @@ class ColumnSearch:
         own_bits = self._to_columns(own)
         occupied_bits = own_bits | self._to_columns(other)
         free = self._cells - occupied_bits.bit_count()
-        if self._winning(own_bits) & (occupied_bits + self._bottom) & self._board:
+        # Adding the bottom row carries past the stones of each column, to its lowest free cell.
+        playable = (occupied_bits + self._bottom) & self._board
+        if self._winning(own_bits) & playable:
             return score <= free
         return self._reaches(
             score, own_bits, occupied_bits, self._winning(occupied_bits ^ own_bits) & ~occupied_bits, free

@@ -1,9 +1,9 @@
 """The values of all positions of Connect Four after twelve moves, from the package bitbully-databases.
 
 The file has a record of five bytes for each position: a number that identifies the position, and the value. The records
-are sorted by this number. Of a position and its mirror image, the file has only one. The value is 100 less the
-half-moves until the side to move wins, the negative of that if it loses, and 0 for a draw. Positions in which the side
-to move can win at once are missing.
+are sorted by this number. Of a position and its mirror image, the file has only one. The value of a win in n plies is
+100 - n, that of a loss the negative of this, and that of a draw 0. Positions in which the side to move can win at once
+are missing.
 """
 
 import mmap
@@ -20,8 +20,8 @@ BOOK_ROWS = 6
 _FREE = BOOK_COLUMNS * BOOK_ROWS - BOOK_STONES
 RECORD = 5
 """Bytes of a record."""
-_LONGEST = 100
-"""The value of a win in no half-moves."""
+_WIN = 100
+"""The value of a win in n plies is `_WIN` - n."""
 
 
 class OpeningBook:
@@ -42,7 +42,8 @@ class OpeningBook:
             return None
         if value == 0:
             return 0, 0
-        size = _FREE + 1 - _LONGEST + abs(value)
+        # A win in n plies leaves `_FREE` - n cells free, so it scores 1 more than that.
+        size = _FREE + 1 - _WIN + abs(value)
         score = size if value > 0 else -size
         return score, score
 

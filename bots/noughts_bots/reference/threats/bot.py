@@ -16,8 +16,9 @@ from noughts_referee.rules import Choice, OpeningChoice, Position, Take, Variant
 NODES = 4000
 """Default number of positions searched for a move in games without a clock."""
 
-_RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
-"""The part of the time for a move that is reserved for the network and a busy machine."""
+# The part of the time for a move that is reserved for the network and a busy machine.
+_RESERVE_SHARE = 0.15
+_RESERVE_SECONDS = 0.010
 _MOVES_TO_GO = 25
 """The bot always plans its base time for this number of further moves."""
 
@@ -31,7 +32,7 @@ _FIVE_IN_A_ROW = tuple(name + size for name in ("gomoku:exact", "renju", "caro",
 class ThreatsBot(CachingBot):
     """Searches for a win by continuous fours, then by fours and threes, then searches all moves with increasing depth.
 
-    Scores: a win in n half-moves scores 1,000,000 - n (n is an upper limit, because there can be a shorter win), and a
+    Scores: a win in n plies scores 1,000,000 - n (n is an upper limit, because there can be a shorter win), and a
     loss the negative of that. Any other score is a sum over the lines that each side can still complete, weighted by
     the stones that they miss. Only the best move's score is exact; the others are upper bounds.
 

@@ -77,7 +77,7 @@ class Attack:
     def by_fours(self, own: Stones, other: Stones, nodes: int) -> tuple[int, ...]:
         """Return the attacker's stones up to the one that makes two fours; empty without a win in `nodes` positions.
 
-        `own` is to move and cannot win at once. The win takes two half-moves for each stone, and one more.
+        `own` is to move and cannot win at once. The win takes two plies for each stone, and one more.
         """
         self._nodes_left = nodes
         self._without_win_by_fours.clear()
@@ -111,7 +111,7 @@ class Attack:
         return ()
 
     def by_threats(self, own: Stones, other: Stones, depth: int) -> tuple[int, int]:
-        """Return a stone that wins by fours and threes, and an upper limit of the half-moves to the win.
+        """Return a stone that wins by fours and threes, and an upper limit of the plies to the win.
 
         Return (0, 0) if no win is found. At most `depth` fours and threes come before continuous fours.
         """

@@ -13,7 +13,7 @@ _FOURS_NODES = 2000
 """Positions of the first search, which looks only for wins by fours."""
 _THREATS_DEPTHS = range(1, 7)
 _DEEPEST = 60
-"""The largest depth in half-moves. With threats, the recursion stays far from the interpreter's limit."""
+"""The largest depth in plies. With threats, the recursion stays far from the interpreter's limit."""
 
 
 class PositionSearch:

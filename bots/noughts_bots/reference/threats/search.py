@@ -12,7 +12,7 @@ from noughts_bots.reference.threats.fours import Attack, Fours
 from noughts_referee.rules import members
 
 WON = 1_000_000
-"""The value of a win in n half-moves is WON - n, that of a loss -WON + n."""
+"""The value of a win in n plies is WON - n, that of a loss -WON + n."""
 CERTAIN = WON - 10_000
 """A larger value is a proven win, and a value below its negative a proven loss."""
 INFINITY = WON + 1
@@ -27,7 +27,9 @@ _MOST_TABLE_ENTRIES = 1 << 17
 """The table is cleared when it has this many positions."""
 _LEAF_FOURS_NODES = 24
 """Positions of the search by fours at a leaf."""
-_EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
+_EXACT = 0
+_AT_LEAST = 1
+_AT_MOST = 2
 _NO_CELL = -1
 _FIRST_RATING = 1 << 20
 """Larger than all ratings of moves."""
@@ -50,7 +52,7 @@ class Search:
     def value(self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0) -> int:
         """Return the value for `own`, which is to move, if it is between `alpha` and `beta`; else a bound.
 
-        There must be no complete line. The distance of a proven result counts from the root, which is `ply` half-moves
+        There must be no complete line. The distance of a proven result counts from the root, which is `ply` plies
         earlier. Raises EffortSpent.
         """
         self._effort.spend()
@@ -225,7 +227,7 @@ def static_value(own: Stones, other: Stones) -> int:
 
 
 def _nearer(value: int, plies: int) -> int:
-    """Return a proven result with its distance reduced by `plies` half-moves; other values unchanged.
+    """Return a proven result with its distance reduced by this number of `plies`; other values unchanged.
 
     Values in the table have the distance from their position, other values the distance from the root.
     """

@@ -37,7 +37,10 @@ _MOST_GAMES = 10_000
 
 
 # Sizes of the chart, in pixels.
-_WIDTH, _ROW_HEIGHT, _LEFT_MARGIN, _RIGHT_MARGIN = 720, 26, 170, 60
+_WIDTH = 720
+_ROW_HEIGHT = 26
+_LEFT_MARGIN = 170
+_RIGHT_MARGIN = 60
 
 
 @command(

@@ -51,10 +51,12 @@ class BusOptions:
             if path is not None and not path.is_file():
                 raise UsageProblem(f"{option} {str(path)!r}: there is no such file")
         try:
-            is_open = any(not is_loopback(urlsplit(url).hostname or "") and "@" not in url for url in settings.urls)
+            is_unprotected = any(
+                not is_loopback(urlsplit(url).hostname or "") and "@" not in url for url in settings.urls
+            )
         except BadBusUrl as error:
             raise UsageProblem(f"--bus: got {error.subject!r}, expected {error.expected}") from error
-        if is_open and not (insecure or self.bus_creds or self.bus_cert):
+        if is_unprotected and not (insecure or self.bus_creds or self.bus_cert):
             raise UsageProblem(
                 f"--bus {settings.place}: got a bus on another machine without credentials, expected credentials",
                 "Anyone who can reach it can play under any name. Use --bus-creds, --bus-cert or "

@@ -18,8 +18,9 @@ POLL_SECONDS = 0.2
 _WAIT_SECONDS = 1.0
 _REPORT_SECONDS = 60.0
 """Seconds between two lines of progress if stderr is not a terminal."""
-_REJECTED, _STOPPED = 1, 3
-"""Exit codes of `wait`."""
+# Exit codes of `wait`.
+_REJECTED = 1
+_STOPPED = 3
 _RESTART_SECONDS = 60.0
 """Seconds for which a server that restarts can be unavailable."""
 _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)

@@ -34,19 +34,20 @@ from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 
 _DRIVER = "postgresql+psycopg"
-_WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
-"""Keys of advisory locks, which PostgreSQL keeps separate for each database."""
+# Keys of advisory locks, which PostgreSQL keeps separate for each database.
+_WRITER_LOCK = 0x6E6F75676874
+_SERVER_LOCK = 0x6E6F75676875
 _CONNECT_SECONDS = 5
 """Time limit of a new connection."""
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
-IDLE_SECONDS, _LONGEST_IDLE_SECONDS = 3, 24
-"""Limits of the idle time between two statements of a writing transaction, well below the silence limit of a node.
-
-No other node can write during this time. On a busy machine, a transaction can need longer. If PostgreSQL ends a
-transaction for this reason, the limit of the next one doubles, up to the larger number. Each commit halves it.
-Therefore a retry succeeds eventually.
-"""
+# Limits of the idle time between two statements of a writing transaction, well below the silence limit of a node.
+#
+# No other node can write during this time. On a busy machine, a transaction can need longer. If PostgreSQL ends a
+# transaction for this reason, the limit of the next one doubles, up to the larger number. Each commit halves it.
+# Therefore a retry succeeds eventually.
+IDLE_SECONDS = 3
+_LONGEST_IDLE_SECONDS = 24
 _IDLE_TOO_LONG = "25P03"
 """The SQLSTATE of a transaction that was idle for too long."""
 

@@ -40,7 +40,8 @@ from noughts_server.store.tournaments.tournaments import (
 # gaps, and running ones in which a bot is absent.
 _MOST_SLOTS_READ = 10_000
 # A page reads the tournaments in groups. Each group is larger than the previous one.
-_FEWEST_TOURNAMENTS, _MOST_TOURNAMENTS = 8, 256
+_FEWEST_TOURNAMENTS = 8
+_MOST_TOURNAMENTS = 256
 _END = 0
 """An ordinal that no game has: the slot after the last one of a tournament."""
 _NO_LIMITS: Mapping[int, int] = {}

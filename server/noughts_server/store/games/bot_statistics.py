@@ -22,8 +22,9 @@ from noughts_server.store.people.bots import get_bot
 _WON = (Result.FIRST_WINS, Result.SECOND_WINS)
 """The result of a game that the first or the second side won."""
 _MOST_BEST_WINS = 3
-NEWEST_GAMES, NEWEST_TOURNAMENTS = 1_000, 50
-"""Terminations and times come from at most this many of the newest games, in the newest tournaments."""
+# Terminations and times come from at most this many of the newest games, in the newest tournaments.
+NEWEST_GAMES = 1_000
+NEWEST_TOURNAMENTS = 50
 
 
 class MoveTimes(NamedTuple):

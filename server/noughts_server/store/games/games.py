@@ -82,8 +82,12 @@ _MOST_GAMES_READ = 100_000
 """Limit of the games that the query of a page reads, so that a filter with few matches is not slow."""
 _PAGE_BYTES = 1 << 20
 """Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
-_GAME_BYTES, _PLY_BYTES, _SCORE_BYTES, _THOUGHT_BYTES, _PV_BYTES = 500, 8, 20, 40, 3
-"""Upper limits of the bytes in a message: a game without moves, a ply, a score, a thought and a move of its `pv`."""
+# Upper limits of the bytes in a message: a game without moves, a ply, a score, a thought and a move of its `pv`.
+_GAME_BYTES = 500
+_PLY_BYTES = 8
+_SCORE_BYTES = 20
+_THOUGHT_BYTES = 40
+_PV_BYTES = 3
 
 
 class GameFilter(NamedTuple):

@@ -32,8 +32,9 @@ FIRST_VERSION = "1"
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _DAY_MS = 24 * 3600 * 1000
-_LONGEST_DESCRIPTION, _LONGEST_LINK = 500, 200
-"""In characters, as the columns of the table."""
+# In characters, as the columns of the table.
+_LONGEST_DESCRIPTION = 500
+_LONGEST_LINK = 200
 _CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
 """Names that the programs of Noughts choose for an owner."""
 _WORDS = re.compile("[-_.]")

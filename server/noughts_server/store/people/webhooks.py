@@ -30,8 +30,9 @@ EVENTS: Mapping[str, str] = {
 """The events, each with a readable sentence that contains facts of its document."""
 MOST_WAITING = 1_000
 """Limit of the undelivered events of one webhook. If there are more, the oldest are dropped."""
-PERIOD_MS, LONGEST_DELAY_MS = 1_000, 3_600_000
-"""The delay after a request, which doubles with each failure up to the maximum."""
+# The delay after a request, which doubles with each failure up to the maximum.
+PERIOD_MS = 1_000
+LONGEST_DELAY_MS = 3_600_000
 
 Webhook = Row[Any]
 """The columns of `webhooks`; `owner`, a name; `waiting`, the number of undelivered events."""

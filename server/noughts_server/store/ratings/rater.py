@@ -198,10 +198,11 @@ class Ledger:
             first, second, result = score
             of_one_owner = owners is not None and owners[first] == owners[second]
             if result in (Result.FIRST_WINS, Result.SECOND_WINS) and not of_one_owner:
-                one = rated[progress.bots[first]]
-                other = rated[progress.bots[second]]
-                margin = int(other.rating - one.rating) * (1 if result == Result.FIRST_WINS else -1)
-                if margin > most and not one.provisional and not other.provisional:
+                first_wins = result == Result.FIRST_WINS
+                winner_rating = rated[progress.bots[first if first_wins else second]]
+                loser_rating = rated[progress.bots[second if first_wins else first]]
+                margin = int(loser_rating.rating - winner_rating.rating)
+                if margin > most and not winner_rating.provisional and not loser_rating.provisional:
                     most = margin
                     upset = score
         if upset is None:
@@ -216,8 +217,8 @@ class Ledger:
             games.c.result == result,
             games.c.termination.in_(ON_THE_BOARD),
         )
-        this = (rating_lists.c.id == list_id, rating_lists.c.upset < most, game.scalar_subquery().is_not(None))
-        if not self._connection.execute(update(rating_lists).where(*this).values(upset=most)).rowcount:
+        is_record = (rating_lists.c.id == list_id, rating_lists.c.upset < most, game.scalar_subquery().is_not(None))
+        if not self._connection.execute(update(rating_lists).where(*is_record).values(upset=most)).rowcount:
             return
         winner, loser = (first, second) if result == Result.FIRST_WINS else (second, first)
         statement = select(entries.c.number, entries.c.label).where(
@@ -312,8 +313,8 @@ def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] |
 
 
 def _by_entry(connection: Connection, tournament_id: int, column: ColumnElement[int]) -> tuple[int, ...]:
-    of_tournament = select(column).select_from(entries_with_bots).where(entries.c.tournament_id == tournament_id)
-    return tuple(connection.scalars(of_tournament.order_by(entries.c.number)))
+    statement = select(column).select_from(entries_with_bots).where(entries.c.tournament_id == tournament_id)
+    return tuple(connection.scalars(statement.order_by(entries.c.number)))
 
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
@@ -349,17 +350,19 @@ def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
 
 def list_key(connection: Connection, variant: str, time_class: str) -> int | None:
     """Return the key of a rating list; None if it is unknown."""
-    this = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
-    key: int | None = connection.execute(select(rating_lists.c.id).where(*this)).scalar()
+    statement = select(rating_lists.c.id).where(
+        rating_lists.c.variant == variant, rating_lists.c.time_class == time_class
+    )
+    key: int | None = connection.execute(statement).scalar()
     return key
 
 
-def _read_ratings(connection: Connection, list_id: int, of: list[int]) -> dict[int, Rating]:
-    anchors = anchors_of(connection, of)
-    by_bot = {bot: first_rating(anchors.get(bot)) for bot in of}
-    for batch in in_batches(of):
-        of_bots = select(ratings).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
-        for row in connection.execute(of_bots):
+def _read_ratings(connection: Connection, list_id: int, bot_ids: list[int]) -> dict[int, Rating]:
+    anchors = anchors_of(connection, bot_ids)
+    by_bot = {bot: first_rating(anchors.get(bot)) for bot in bot_ids}
+    for batch in in_batches(bot_ids):
+        stored_ratings = select(ratings).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
+        for row in connection.execute(stored_ratings):
             by_bot[row.bot_id] = Rating(
                 rating=row.rating,
                 games=row.games,
@@ -369,16 +372,16 @@ def _read_ratings(connection: Connection, list_id: int, of: list[int]) -> dict[i
                 anchored=row.bot_id in anchors,
             )
         moves = rating_moves.c
-        of_moves = (moves.list_id == list_id, moves.bot_id.in_(batch))
-        for bot, owner, moved in connection.execute(select(moves.bot_id, moves.owner_id, moves.moved).where(*of_moves)):
+        columns = select(moves.bot_id, moves.owner_id, moves.moved)
+        for bot, owner, moved in connection.execute(columns.where(moves.list_id == list_id, moves.bot_id.in_(batch))):
             by_bot[bot].moved[owner] = moved
     return by_bot
 
 
-def anchors_of(connection: Connection, of_bots: Iterable[int]) -> dict[int, float]:
+def anchors_of(connection: Connection, bot_ids: Iterable[int]) -> dict[int, float]:
     """Return the known ratings of those of the bots that have one."""
     anchors: dict[int, float] = {}
-    for batch in in_batches(list(of_bots)):
+    for batch in in_batches(list(bot_ids)):
         known = select(bots.c.id, bots.c.anchor).where(bots.c.id.in_(batch), bots.c.anchor.is_not(None))
         anchors.update((row.id, row.anchor) for row in connection.execute(known))
     return anchors

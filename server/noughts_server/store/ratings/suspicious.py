@@ -33,10 +33,12 @@ from noughts_server.store.engine.schema import (
 
 MOST_ROWS = 50
 """The limit of rows for each pattern."""
-MOST_GAMES, MOST_OF_A_TOURNAMENT = 50_000, 2_000
-"""Limits of the newest rated games that a search reads."""
-FEWEST_LOSSES, FEWEST_CONCEDED = 10, 3
-"""The least number of losses of a pattern against one owner, or of an organiser's conceded games, for a row."""
+# Limits of the newest rated games that a search reads.
+MOST_GAMES = 50_000
+MOST_OF_A_TOURNAMENT = 2_000
+# The least number of losses of a pattern against one owner, or of an organiser's conceded games, for a row.
+FEWEST_LOSSES = 10
+FEWEST_CONCEDED = 3
 SHORT = 1 / 3
 """A game is short below this share of the median number of moves of its variant."""
 _MOST_RUNS = 10_000

@@ -25,8 +25,9 @@ from noughts_server.store.tournaments.tournaments import (
 
 MOST_LOST = 5
 """If more referees than this are lost with a unit in a row, without a new game or ply, the unit could be the cause."""
-FIRST_DELAY_MS, LONGEST_DELAY_MS = 60_000, 3_600_000
-"""The delay between two claims of such a unit. It doubles with each further loss."""
+# The delay between two claims of such a unit. It doubles with each further loss.
+FIRST_DELAY_MS = 60_000
+LONGEST_DELAY_MS = 3_600_000
 _MOST_KEPT = MOST_LOST + 8
 """Names of lost nodes that a unit keeps. With more, the delay would not grow."""
 

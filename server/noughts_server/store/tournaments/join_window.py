@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from noughts_server.core.join_window import JoinWindow
 
-FEWEST_ENTRIES, MOST_ENTRIES = 2, 4_096
+FEWEST_ENTRIES = 2
+MOST_ENTRIES = 4_096
 
 LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
 

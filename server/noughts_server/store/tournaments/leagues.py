@@ -41,7 +41,8 @@ MOST_EMPTY = 4
 """A league stops after this many cancelled seasons in a row."""
 ON_REQUEST = (None, "", "on request")
 """Reasons of withdrawals that the owner or the organiser requested."""
-_LONGEST_SLUG, _LONGEST_TITLE = 63, 200
+_LONGEST_SLUG = 63
+_LONGEST_TITLE = 200
 _NEWEST = select(seasons.c.league_id, func.max(seasons.c.number).label("number")).group_by(seasons.c.league_id)
 
 

@@ -31,9 +31,8 @@ def withdraw(
     rows = connection.execute(select(entries.c.number, entries.c.label).where(condition)).all()
     if rows:
         # The order of withdrawals can decide a knockout, so it must not change if the clock is set back.
-        of_tournament = entries.c.tournament_id == tournament_id
-        last = connection.scalar(select(func.max(entries.c.withdrawn_at)).where(of_tournament))
-        now_ms = max(now_ms, (last or 0) + 1)
+        newest = select(func.max(entries.c.withdrawn_at)).where(entries.c.tournament_id == tournament_id)
+        now_ms = max(now_ms, (connection.scalar(newest) or 0) + 1)
         connection.execute(
             update(entries).where(condition).values(withdrawn_at=now_ms, withdrawn_reason=reason or None)
         )
@@ -50,8 +49,8 @@ def withdraw_failing(
     limit = read_settings(tournament).forfeit_after
     if not limit:
         return []
-    failed = (game for game in stored if game.termination in FAULTS)
-    failing = {game.second if game.result == Result.FIRST_WINS else game.first for game in failed}
+    faults = (game for game in stored if game.termination in FAULTS)
+    failing = {game.second if game.result == Result.FIRST_WINS else game.first for game in faults}
     withdrawals: list[Withdrawal] = []
     for entry in sorted(failing):
         counts = _faults(connection, tournament.id, entry)

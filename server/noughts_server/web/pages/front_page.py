@@ -18,10 +18,22 @@ from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
-_TOURNAMENTS, _RUNNING, _LISTS, _BEST, _SEEKING = 50, 6, 3, 3, 4
-_RECENT, _GAMES = 3, 50
-"""Tournaments that can have a game of the day, and how many of their games are considered."""
+_TOURNAMENTS = 50
+"""The newest tournaments that are read."""
+_RUNNING = 6
+"""Running tournaments that are shown."""
+_LISTS = 3
+"""Rating lists that are shown: those with the most games."""
+_BEST = 3
+"""Bots that are shown of each list."""
+_SEEKING = 4
+"""Bots that seek games."""
+_RECENT = 3
+"""Tournaments that can have a game of the day."""
+_GAMES = 50
+"""Games of each of these tournaments that are considered."""
 _SHARED_SECONDS = 1.0
+"""The time for which views share the answers."""
 
 Part = TypeVar("Part")
 
@@ -58,14 +70,17 @@ class FrontPage:
             raise last.with_traceback(None)  # or each visitor's request would add its traceback
         tournaments_by_name = last["tournaments_by_name"]
         games = [game for game in live["games"] if game["name"].partition("/games/")[0] in tournaments_by_name]
+        expected_totals = {}
+        for tournament in running:
+            settings = tournaments_by_name.get(tournament["name"])
+            if settings is not None:
+                expected_totals[tournament["name"]] = expected_total(
+                    format_of(settings.schedule), settings, tournament["games_total"], len(settings.standings)
+                )
         return {
             **last,
             "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
-            "expected": {
-                name: expected_total(format_of(each.schedule), each, tournament["games_total"], len(each.standings))
-                for tournament in running
-                if (each := tournaments_by_name.get(name := tournament["name"])) is not None
-            },
+            "expected": expected_totals,
             "live": games,
         }
 

@@ -25,7 +25,9 @@ from noughts_server.cli.options.output import OutputOptions
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
 # Points of a curve; on larger boards each point takes seconds.
-_CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
+_CURVE_POINTS = 30
+_SMALL_BOARD = 9
+_FEW_CURVE_POINTS = 8
 _GAMES_PER_PROGRESS_UPDATE = 50
 
 

@@ -21,7 +21,15 @@ from noughts_server.cli.options.time import TimeOption, read_time
 from noughts_server.cli.options.website import DEFAULT_WEB
 from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.times import read_moment
-from noughts_server.leagues.course import GAMES, MOST_GAMES, SITE, Course, are_kinds, is_clock, is_site
+from noughts_server.leagues.course import (
+    EXPECTED_GAMES,
+    EXPECTED_SITE,
+    MOST_GAMES,
+    Course,
+    are_kinds,
+    is_clock,
+    is_site,
+)
 from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.students import read_class
 from noughts_server.openings.sufficiency import usual_openings
@@ -99,9 +107,9 @@ def init(
     if not are_kinds(accept):
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both separated by a comma")
     if not is_site(address):
-        raise UsageProblem(f"--public-url {address!r}: expected {SITE}, e.g. https://games.example")
+        raise UsageProblem(f"--public-url {address!r}: expected {EXPECTED_SITE}, e.g. https://games.example")
     if games % 2:
-        raise UsageProblem(f"--games {games}: expected {GAMES}")
+        raise UsageProblem(f"--games {games}: expected {EXPECTED_GAMES}")
     read_time(time)
     read_acceptance("noughts course init", accept, python_packages)
     end = None if closes is None else read_moment(closes, "--closes")
