@@ -1,4 +1,4 @@
-"""The build hook of the wheel: it adds the commit that the wheel is built from, if git knows it."""
+"""The build hook of the wheel: it adds example bots, and the commit that the wheel is built from, if git knows it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMMIT_FILE = "noughts_server/core/commit.txt"
+EXAMPLE_BOTS = Path("bots/examples/http")
+EXAMPLE_BOTS_OF_WHEEL = "noughts_server/web/example_bot_files"
+"""The website sends them to newcomers."""
 
 
 def commit_of(root: Path) -> str:
@@ -23,11 +26,16 @@ def commit_of(root: Path) -> str:
 
 
 class CommitHook(BuildHookInterface[Any]):
-    """Writes the commit to a file of the wheel. An editable install gets none, because its commit changes."""
+    """Adds files to the wheel. An editable install gets none: it reads the bots in place, and its commit changes."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the file to the wheel."""
-        commit = "" if version == "editable" else commit_of(Path(self.root))
+        """Add the files to the wheel."""
+        if version == "editable":
+            return
+        examples = Path(self.root) / EXAMPLE_BOTS
+        if examples.is_dir():
+            build_data["force_include"][str(examples)] = EXAMPLE_BOTS_OF_WHEEL
+        commit = commit_of(Path(self.root))
         if commit:
             file = Path(self.directory) / ".commit.txt"
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -329,6 +329,12 @@ def test_wrong_usage_without_extras_exits_with_2(
     assert "Traceback" not in process.stderr
 
 
+def test_wheel_has_the_example_bots_that_the_website_sends(contents: frozenset[str]) -> None:
+    sources = {file.name for file in (ROOT / "bots" / "examples" / "http").iterdir()}
+    folder = "noughts_server/web/example_bot_files/"
+    assert {name.removeprefix(folder) for name in contents if name.startswith(folder)} == sources
+
+
 def test_wheel_of_a_checkout_has_its_commit(tmp_path: Path) -> None:
     shutil.copy2(ROOT / "hatch_build.py", tmp_path)
     (tmp_path / "noughts_server").mkdir()

@@ -1,17 +1,17 @@
 // Plays Connect Four over HTTP: go run bot.go NAME
 package main
-import ("bytes"; "encoding/json"; "fmt"; "net/http"; "os"; "time")
+import ("bytes"; "cmp"; "encoding/json"; "fmt"; "net/http"; "os"; "time")
 type move struct { Turn int `json:"turn"`; Move int `json:"move"` }
 type report struct { Session string; Error struct { Message string }
 	Turns []struct { Turn int; Legal []int }; Ended []struct { Game, Result, Termination string } }
 func post(path string, content any) (r report, status int) {
 	body, _ := json.Marshal(content)
-	request, _ := http.NewRequest("POST", os.Getenv("NOUGHTS_WEB")+"/api/v1/play"+path, bytes.NewReader(body))
+	site := cmp.Or(os.Getenv("NOUGHTS_WEB"), "http://127.0.0.1:7480")
+	request, _ := http.NewRequest("POST", site+"/api/v1/play"+path, bytes.NewReader(body))
 	request.Header.Set("Authorization", "Bearer "+os.Getenv("NOUGHTS_TOKEN"))
 	answer, err := http.DefaultClient.Do(request)
+	if err == nil { defer answer.Body.Close(); err = json.NewDecoder(answer.Body).Decode(&r) }
 	if err != nil { return r, 503 } // the answer was lost: send the same again
-	defer answer.Body.Close()
-	if json.NewDecoder(answer.Body).Decode(&r) != nil { return r, 503 }
 	return r, answer.StatusCode
 }
 func main() {

@@ -26,6 +26,7 @@ from noughts_server.web.api_registration import registration_routes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
+from noughts_server.web.example_bots import example_bot_routes
 from noughts_server.web.handbook import handbook_routes
 from noughts_server.web.http_play.routes import play_over_http_routes
 from noughts_server.web.http_play.sessions import HttpPlay
@@ -102,6 +103,7 @@ def site(
         *Downloads(upstream, views.rendering).routes(),
         *registration_routes(upstream, signing_in=signing_in),
         *api_routes(upstream, hub, views.rendering),
+        *example_bot_routes(views),
         *handbook_routes(),
         Route("/static/{version}/{name}", static),
         *(Route(f"/{name}", root_file) for name in _ROOT_FILES),

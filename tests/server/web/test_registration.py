@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import os
 import queue
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
+from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,6 +123,7 @@ def test_newcomer_without_scripts_pastes_the_link(registering: Registering) -> N
     assert answer.headers["set-cookie"].startswith(f"noughts_token={token};")
     assert answer.text.count(token) == 1
     assert "--name ada" in answer.text
+    assert f"curl -fsSO {site.address}/example-bots/bot.py &amp;&amp; python3 bot.py ada" in answer.text
     waiting = site.get("/me/first-game", cookie=f"noughts_token={token}").text
     assert "Waiting for your bot" in waiting
     assert '<meta http-equiv="refresh" content="3">' in waiting
@@ -142,6 +147,18 @@ def test_refused_newcomer_reads_why_and_gets_no_cookie(
     answer = registering.site.post("/invite", {"invitation": registering.secret, **form})
     assert (answer.status, "set-cookie" in answer.headers) == (status, False)
     assert words in answer.text
+
+
+def test_example_bots_have_the_address_of_the_website(registering: Registering) -> None:
+    site = registering.site
+    files = ("bot.py", "bot.js", "bot.sh", "bot.go", "bot.rs", "Bot.java", "Bot.cs", "bot.rb")
+    for name in files:
+        answer = site.get(f"/example-bots/{name}")
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert site.address.removeprefix("http://") in answer.text
+        assert "7480" not in answer.text
+    assert site.get("/example-bots/other.py").status == 404
 
 
 def test_form_of_another_site_registers_nobody(registering: Registering) -> None:
@@ -234,6 +251,30 @@ def test_link_leads_to_the_first_game_live(registering: Registering, browser: Br
                 moves.put(None)
             eventually(lambda: site.get("/api/v1/bots/grace/games").document["games"])
     assert not [line for line in requests if secret in line]
+
+
+def test_commands_of_the_welcome_page_play_a_rated_game(registering: Registering, tmp_path: Path) -> None:
+    site, cookie = registering.site, f"noughts_token={registering.alice}"
+    csrf = {"csrf": Visitor(registering.alice).csrf}
+    ladder = {"id": "minute", "schedule": "ladder", "variant": "connect4", "rated": "on", "bank": "", "increment": ""}
+    assert site.post("/organise", csrf | ladder, cookie=cookie).status == 303
+    rivals = {"rival-1": Random(), "rival-2": Random()}
+    with in_other_thread(bots_online(registering.server, registering.alice, **rivals)):
+        for rival in rivals:
+            assert site.post("/tournaments/minute/join", csrf | {"bot": f"bots/{rival}"}, cookie=cookie).status == 303
+        assert site.post("/tournaments/minute/start", csrf, cookie=cookie).status == 303
+        boss = {"csrf": Visitor(registering.admin).csrf}
+        invite = {"uses": "1", "tournament": "minute", "play": "on", "days": "1"}
+        made = site.post("/invitations", boss | invite, cookie=f"noughts_token={registering.admin}").text
+        link = re.findall(r"(http[^ ]*/invite#inv_[\w-]+)", made)[0]
+        welcome = site.post("/invite", {"name": "sixty", "invitation": link}).text
+        token, start, *_ = map(unescape, re.findall(r"<code data-copy>(.+?)</code>", welcome))
+        with subprocess.Popen(["bash", "-c", f"{token}\n{start}"], cwd=tmp_path, start_new_session=True) as bot:
+            try:
+                (rating,) = eventually(lambda: site.get("/api/v1/bots/sixty/ratings").document.get("ratings"))
+            finally:
+                os.killpg(bot.pid, signal.SIGKILL)
+    assert rating["row"]["games"] >= 1
 
 
 def test_newcomer_reads_why_there_is_no_game_yet(registering: Registering) -> None:

@@ -65,6 +65,8 @@ from noughts_server.core.version import software_version
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
+_LADDER_OF_NEWCOMERS = "levels-connect4"
+"""The ladder of the game that the example bots play."""
 _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
 
@@ -286,12 +288,18 @@ def _announce(
             "\nCA.pem is the certificate of the authority that signed the server's. If clients trust it anyway, "
             "write --tls instead."
         )
+    invite = ""
+    if site and options.registration is not Registration.CLOSED:
+        ladder = f" --tournament {_LADDER_OF_NEWCOMERS}" if ladders else ""
+        link = f" --site {options.public_url or site}"
+        invite = f"Invite newcomers:   noughts invite create --uses 30{ladder}{database_option}{link}\n"
     output.announce(
         {"grpc": address, "web": site, "metrics": server.metrics_address},
         f"Noughts {software_version()} serves at {address}",
         (f"Look at it:         {site}\n" if site else "")
         + f"Make a token:       noughts token create --owner YOU{database_option}\n"
-        f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server_option}\n"
+        + invite
+        + f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server_option}\n"
         f"Run a tournament:   noughts tournament create spring{server_option}   (then join, start, show)\n"
         + (f"Join a ladder:      noughts tournament join {ladders[0]} --bot mybot{server_option}\n" if ladders else "")
         + f"Stop:               Ctrl-C{trust}",

@@ -11,6 +11,7 @@ from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_proto.v1 import bots_pb2, games_pb2, registration_pb2, status_pb2, tournaments_pb2
 from noughts_server.web.documents import Document
+from noughts_server.web.example_bots import example_bots
 from noughts_server.web.forms import in_form
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form, signed_in
@@ -61,6 +62,7 @@ async def register(website: Website, request: Request) -> Response:
         tournament=answer["tournament"],
         entered=entered,
         accepts=status["accepts"],
+        example_bots=example_bots(website.views.base(request)),
         server=_server_option(website.views.base(request), status["address"]),
     )
     return signed_in(page, answer["secret"], secure=website.secure)
