@@ -15,10 +15,8 @@ from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
-from noughts_server.store.engine.schema import SILENCE_MS, nodes, units
+from noughts_server.store.engine.schema import LONGEST_SILENCE_MS, SILENCE_MS, nodes, units
 
-LONGEST_SILENCE_MS = 30_000
-"""The silence limit of the slowest node."""
 _INTERVALS = 3
 """The silence limit is at least this multiple of the longest recent interval between heartbeats."""
 _DECAY = 0.98

@@ -1,6 +1,7 @@
 """The migrations of SQLite make the tables that the code declares, and keep stored data."""
 
 import sqlite3
+import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from noughts_referee.work_units import pack_times
 from noughts_server.core.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
-from noughts_server.store.engine.schema import REVISION, metadata
+from noughts_server.store.engine.schema import LONGEST_SILENCE_MS, REVISION, metadata
 from noughts_server.store.people.confusable_names import skeleton
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.arena import Arena
@@ -179,6 +180,24 @@ async def test_reading_does_not_migrate_and_opening_reports_the_old_schema(tmp_p
     again = await Store.open(f"sqlite:///{path}", reading=True)
     await again.close()
     assert again.migrated_from is None
+
+
+async def test_database_is_not_migrated_while_nodes_of_an_older_version_run(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    create_version_1_0(path)
+    now = time.time_ns() // 1_000_000
+    with closing(sqlite3.connect(path)) as connection:
+        insert_row(connection, "nodes", name="referee-a-1-1", kind=2, started_at=now, seen_at=now, seats=1)
+        connection.commit()
+    with pytest.raises(DatabaseUnusable, match=r"servers or referees of that older version still use it \(1\)"):
+        await Store.open(f"sqlite:///{path}")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0014",)]
+        connection.execute("UPDATE nodes SET seen_at = seen_at - ?", (LONGEST_SILENCE_MS + 1,))
+        connection.commit()
+    store = await Store.open(f"sqlite:///{path}")
+    await store.close()
+    assert store.migrated_from == "0014"
 
 
 async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_referee.work_units import GameSoFar, pack_times
-from noughts_server.store.engine.schema import SILENCE_MS
+from noughts_server.store.engine.schema import LONGEST_SILENCE_MS, SILENCE_MS
 from noughts_server.store.games.results import commit_games
 from noughts_server.store.nodes import (
-    LONGEST_SILENCE_MS,
     Beat,
     Node,
     NodeKind,

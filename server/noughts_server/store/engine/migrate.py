@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, func, inspect, select, text
 
 from noughts_server.core.errors import DatabaseTooNew, DatabaseUnusable
-from noughts_server.store.engine.schema import REVISION, metadata
+from noughts_server.store.engine import dialect
+from noughts_server.store.engine.schema import LONGEST_SILENCE_MS, REVISION, metadata, nodes
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -14,13 +15,14 @@ def upgrade(connection: Connection, database: str) -> str | None:
     """Create the schema in an empty database, or migrate an older one, in the transaction of `connection`.
 
     Return the schema from which it was migrated, or None. Raises DatabaseTooNew, and DatabaseUnusable if the database
-    has tables of other programs.
+    has tables of other programs, or if nodes of an older version use it.
     """
     revision = _revision(connection, database)
     # The two usual cases do not import Alembic, because the import takes longer than the rest of this function.
     if revision is None:
         _create(connection)
     elif revision != REVISION:
+        _check_no_node_runs(connection, database, revision)
         _migrate(connection)
         return revision
     return None
@@ -43,6 +45,18 @@ def _create(connection: Connection) -> None:
     columns = "version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)"
     connection.execute(text(f"CREATE TABLE alembic_version ({columns})"))
     connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": REVISION})
+
+
+def _check_no_node_runs(connection: Connection, database: str, revision: str) -> None:
+    """Raise DatabaseUnusable if a node of a cluster runs, because its older version cannot use the newer schema."""
+    # Every schema since 1.0.0 has this column; it has no silence limits at first.
+    since = dialect.of(connection).now_ms(connection) - LONGEST_SILENCE_MS
+    running = connection.execute(select(func.count()).where(nodes.c.seen_at > since)).scalar_one()
+    if running:
+        problem = f"it has schema {revision}, and servers or referees of that older version still use it ({running})"
+        seconds = LONGEST_SILENCE_MS // 1000
+        hint = f"Stop all of them, and try again. One that was killed counts for {seconds} s."
+        raise DatabaseUnusable(database, problem, hint=hint)
 
 
 def _revision(connection: Connection, database: str) -> str | None:

@@ -42,6 +42,8 @@ REVISION = "0045"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
+LONGEST_SILENCE_MS = 30_000
+"""The silence limit of the slowest node."""
 
 
 class TournamentState(IntEnum):

@@ -4,7 +4,7 @@ from noughts_server.cli.commands.db import analyses, explorer, puzzles
 from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
-    summary="Check, back up, copy, export and prune databases, on the server's machine.",
+    summary="Check, back up, upgrade, copy, export and prune databases, on the server's machine.",
     example="""
 $ noughts db check --db games.db
 1 tournament, 30 games, 3 ratings: nothing wrong
@@ -18,6 +18,10 @@ $ noughts db check --db games.db
             "backup": Command(
                 "noughts_server.cli.commands.db.backup:backup",
                 "Copy a database to one file, even while a server writes to it, and verify the copy.",
+            ),
+            "upgrade": Command(
+                "noughts_server.cli.commands.db.upgrade:upgrade",
+                "Create or migrate a database for this version, as a server does at its start.",
             ),
             "copy": Command(
                 "noughts_server.cli.commands.db.copy:copy",

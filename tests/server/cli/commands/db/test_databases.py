@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from noughts_server.store.engine.schema import REVISION
 from noughts_server.testing import ServerUnderTest, serving
 from tests.support.command_line import invoke
 from tests.support.damage import damage_last_games
+from tests.support.databases import SCHEMA_1_0
 from tests.support.mounts import small_disk
 from tests.support.processes import PROGRAM
 
@@ -53,6 +55,16 @@ def copy(server_and_copy: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
     with closing(sqlite3.connect(server_and_copy[1])) as source, closing(sqlite3.connect(file)) as target:
         source.backup(target)
     return file
+
+
+def test_upgrade_creates_migrates_and_leaves_current_databases_alone(tmp_path: Path) -> None:
+    new, old = str(tmp_path / "new.db"), str(tmp_path / "old.db")
+    assert noughts("db", "upgrade", "--db", new) == {"schema": REVISION, "before": None}
+    assert noughts("db", "upgrade", "--db", new) == {"schema": REVISION, "before": REVISION}
+    with closing(sqlite3.connect(old)) as connection:
+        connection.executescript((SCHEMA_1_0 / "sqlite.sql").read_text())
+    assert invoke(["db", "upgrade", "--db", old]).stdout == f"schema {REVISION}: migrated from 0014\n"
+    assert invoke(["db", "upgrade", "--db", old]).stdout == f"schema {REVISION}: nothing to do\n"
 
 
 def test_a_database_on_a_read_only_disk_is_checked_and_copied(copy: Path, tmp_path: Path) -> None:
