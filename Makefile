@@ -1,5 +1,6 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
-# The tests bring the tools that they need: a browser is fetched into build/browser if none is installed (or name one: NOUGHTS_BROWSER),
+# The tests bring the tools that they need: a browser is fetched into build/browser if none is installed (or name one: NOUGHTS_BROWSER), and
+# Helm into build/helm (NOUGHTS_HELM).
 # Zig compiles C and C++ if there is no other compiler. Only Rust's cargo and nginx come from the machine: without them the examples in
 # Rust and the reverse proxy are not tried, and the run says so. NOUGHTS_REQUIRE=rust,nginx makes that a failure.
 # Another Python: make test PYTHON=python3.12
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-long quick check format docs browser stubs lock wheel audit bench soak clean
+.PHONY: help demo live test test-long quick check format docs browser helm stubs lock wheel audit bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +34,7 @@ demo: $(STAMP) ## play a small tournament on this machine
 live: $(STAMP) ## a server, its site and bots that go on playing: something to look at
 	@$(BIN)/noughts live
 
-test: $(STAMP) $(GOOGLEAPIS) docs browser ## all checks and the tests, at the same time
+test: $(STAMP) $(GOOGLEAPIS) docs browser helm ## all checks and the tests, at the same time
 	@$(TOGETHER)=3 tests types style 3>&1 || \
 	    { echo "make test failed: the output of what failed is above a line that begins with 'make[1]: ***'" >&2; exit 1; }
 
@@ -42,7 +43,7 @@ test: $(STAMP) $(GOOGLEAPIS) docs browser ## all checks and the tests, at the sa
 tests:
 	@env -u MAKEFLAGS $(PYTEST) -m "not at_length" >&3 2>&3
 
-test-long: $(STAMP) docs browser ## the tests that repeat a proof at length: kills, whole tutorials, every page
+test-long: $(STAMP) docs browser helm ## the tests that repeat a proof at length: kills, whole tutorials, every page
 	$(PYTEST) -m at_length
 
 quick: check ## all checks, then the tests that start no process and are not long: a minute
@@ -79,6 +80,9 @@ docs: $(STAMP) ## build the documentation; the website serves it under /docs
 
 browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
 	@$(BIN)/python -m tests.support.browser_program
+
+helm: $(STAMP) ## fetch the Helm of the tests, unless it is installed
+	@$(BIN)/python -m tests.support.helm_program
 
 stubs: $(STAMP) ## generate the protobuf and gRPC stubs, and the texts of the documentation that follow from the code
 	$(BIN)/python tools/regenerate.py

@@ -1,4 +1,4 @@
-"""Programs that the tests run: compilers, a browser and a proxy. A test without its program fails or is skipped."""
+"""Programs that the tests run: compilers, a browser, Helm, a proxy. A test without its program fails or is skipped."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser_program import BrowserProgram, find_browser
+from tests.support.helm_program import find_helm
 from tests.support.root import ROOT
 
 NOT_TRIED = "not tried: "
@@ -67,6 +68,15 @@ def browser_program() -> BrowserProgram:
     if program is None:
         pytest.fail("no browser here; `make browser` fetches one, or set NOUGHTS_BROWSER to the program of a Chromium")
     return program
+
+
+def helm() -> Path:
+    """Return helm. Without helm the test is skipped, or fails if `NOUGHTS_REQUIRE` contains `helm`."""
+    if program := find_helm():
+        return program
+    if "helm" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
+        pytest.fail("no helm here, and NOUGHTS_REQUIRE asks for it; run `make helm`")
+    pytest.skip(f"{NOT_TRIED}the Helm chart; no helm here (`make helm` fetches one)")
 
 
 def nginx() -> str:

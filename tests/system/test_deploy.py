@@ -1,21 +1,21 @@
-"""The alerts and charts in deploy/: Prometheus understands their queries, and each names metrics that exist."""
+"""The alerts and charts in deploy/, the compose file and the Dockerfile: metrics and commands in them exist."""
 
-import asyncio
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from typing import Any
 
-import promql_parser
 import pytest
 import yaml
 
 from tests.support.root import ROOT
-from tools.generated_pages.figures import families, labels_of, sample_name
+
+from .compose import SERVICES, arguments
+from .known_commands import check_command
+from .metric_queries import labels_of_samples, selectors
 
 _RULES = ROOT / "deploy" / "prometheus" / "noughts.rules.yml"
 _DASHBOARD = ROOT / "deploy" / "grafana" / "noughts.json"
-_PROCESS = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
-"""Metrics of the client library of Prometheus."""
 _TARGET_LABELS = {"instance", "job"}
 """Labels that Prometheus adds."""
 
@@ -35,34 +35,9 @@ def queries() -> Iterator[str]:
     yield from (target["expr"] for chart in charts() for target in chart["targets"])
 
 
-@pytest.fixture(scope="module")
-def labels() -> Mapping[str, set[str]]:
-    """The labels of each sample by its name."""
-    known: dict[str, set[str]] = {name: set() for name in _PROCESS}
-    for family in asyncio.run(families()):
-        own = set(labels_of(family))
-        if family.type == "histogram":
-            known[f"{family.name}_bucket"] = {*own, "le"}
-        known[sample_name(family)] = own
-    return known
-
-
-def selectors(query: str) -> list[promql_parser.VectorSelector]:
-    """Return what a query selects. Raises ValueError."""
-    found: list[promql_parser.VectorSelector] = []
-
-    def note(expression: promql_parser.Expr) -> None:
-        if isinstance(expression, promql_parser.MatrixSelector):
-            found.append(expression.vector_selector)
-        elif isinstance(expression, promql_parser.VectorSelector):
-            found.append(expression)
-
-    promql_parser.walk(promql_parser.parse(query), note)
-    return found
-
-
 @pytest.mark.parametrize("query", sorted(set(queries())))
-def test_query_selects_metrics_and_labels_that_exist(query: str, labels: Mapping[str, set[str]]) -> None:
+def test_query_selects_metrics_and_labels_that_exist(query: str) -> None:
+    labels = labels_of_samples()
     selected = selectors(query)
     assert selected
     for selector in selected:
@@ -97,3 +72,19 @@ def test_charts_do_not_overlap_and_share_the_chosen_data_source() -> None:
 def test_operations_page_names_each_alert() -> None:
     text = (ROOT / "docs" / "how-to" / "operations.md").read_text()
     assert [alert["alert"] for alert in alerts() if f"`{alert['alert']}`" not in text] == []
+
+
+@pytest.mark.parametrize("service", [name for name, service in SERVICES.items() if service["image"] == "noughts"])
+def test_commands_of_the_compose_file_exist(service: str) -> None:
+    check_command([re.sub(r"\$\{\w+:-(\w*)\}", r"\1", word) for word in SERVICES[service]["command"]])
+    check = SERVICES[service].get("healthcheck", {"test": []})["test"]
+    if check[:2] == ["CMD", "noughts"]:
+        check_command(check[2:])
+
+
+def test_commands_of_the_image_exist() -> None:
+    assert json.loads(arguments("ENTRYPOINT")[0]) == ["noughts"]
+    check_command(json.loads(arguments("CMD")[0]))
+    check = json.loads(arguments("HEALTHCHECK")[0].partition("CMD ")[2])
+    assert check[0] == "noughts"
+    check_command(check[1:])
