@@ -163,7 +163,7 @@ from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.screens.application import run_mode
 from noughts_server.cli.screens.play.mode import PlayMode
-from noughts_server.cli.screens.play.opponents import BotSeating
+from noughts_server.cli.screens.play.controllers import BotGameController
 from noughts_server.cli.screens.play.match import Match, Participant
 
 class Failing(Bot):
@@ -171,7 +171,7 @@ class Failing(Bot):
         raise ZeroDivisionError("there is nothing to divide")
 
 players = (Participant("You", person=True), Participant("failing", person=False))
-run_mode(PlayMode(BotSeating(Match(parse_variant("tictactoe"), players, always_first=0), Failing())))
+run_mode(PlayMode(BotGameController(Match(parse_variant("tictactoe"), players, always_first=0), Failing())))
 """
 
 

@@ -62,7 +62,7 @@ async def finding_puzzles(
 async def search(store: Store, games: GamesToSearch) -> int:
     """Search these games and store their puzzles; return their number."""
     puzzles = await _find_puzzles(games) if games.games else []
-    return await store.write(partial(store_puzzles, searched=games, found=puzzles))
+    return await store.write(partial(store_puzzles, searched=games, puzzles_by_game=puzzles))
 
 
 async def _find_puzzles(games: GamesToSearch) -> list[list[Puzzle]]:

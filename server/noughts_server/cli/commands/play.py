@@ -178,26 +178,26 @@ def play(
     players, bot = _participants(spec or _DEFAULT_SPEC, parsed_variant)
     _check_terminal()
     from noughts_server.cli.screens.application import run_mode
+    from noughts_server.cli.screens.play.controllers import BotGameController, GameController
     from noughts_server.cli.screens.play.mode import PlayMode
-    from noughts_server.cli.screens.play.opponents import BotSeating, Seating
 
     always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.RANDOM)
     match = Match(parsed_variant, players, parsed_seed, always_first, own_mark)
-    seating = Seating(match) if bot is None else BotSeating(match, bot, move_us)
+    controller = GameController(match) if bot is None else BotGameController(match, bot, move_us)
     with ExitStack() as closing:
         if bot is not None:
             bot.prepare()
             closing.callback(bot.close)
-        closing.callback(seating.close)
+        closing.callback(controller.close)
         if games_file is None:
-            run_mode(PlayMode(seating))
+            run_mode(PlayMode(controller))
         else:
             # Imported before the first game, so that a missing package is reported before games are played, not after.
             from noughts_server.records.games_file import GamesFile
             from noughts_server.store.games.exports import ExportedGame
 
             with GamesFile(games_file) as file:
-                run_mode(PlayMode(seating))
+                run_mode(PlayMode(controller))
                 file.write(_exported_games(match, ExportedGame))
     _report(output, match)
 

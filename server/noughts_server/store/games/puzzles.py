@@ -79,12 +79,12 @@ def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesT
     row = connection.execute(unsearched.limit(1)).first()
     if row is None:
         return None
-    upto = min(row.searched + most, row.folded, MOST_SEARCHED)
+    searched_after = min(row.searched + most, row.folded, MOST_SEARCHED)
     variant = base_name(row.variant)
     to_search = []
     try:
         rules = parse_variant(variant)
-        slots = games.c.tournament_id == row.id, games.c.ordinal.between(row.searched + 1, upto)
+        slots = games.c.tournament_id == row.id, games.c.ordinal.between(row.searched + 1, searched_after)
         for game in connection.execute(select(games).where(*slots).order_by(games.c.ordinal)):
             if game.result != Result.VOID:
                 moves = tuple(unpack_moves(game.moves, rules.cells))
@@ -93,12 +93,12 @@ def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesT
     except (ValueError, IndexError):
         # The plugin of the variant is missing or has another board now, or a game is damaged: search no game.
         to_search = []
-        upto = MOST_SEARCHED
-    return GamesToSearch(row.id, variant, row.searched, upto, to_search)
+        searched_after = MOST_SEARCHED
+    return GamesToSearch(row.id, variant, row.searched, searched_after, to_search)
 
 
-def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequence[Sequence[Puzzle]]) -> int:
-    """Store `found`, the puzzles of these games, and return their number.
+def store_puzzles(connection: Connection, searched: GamesToSearch, puzzles_by_game: Sequence[Sequence[Puzzle]]) -> int:
+    """Store the puzzles of these games, and return their number.
 
     Does nothing if another process has searched the games.
     """
@@ -109,8 +109,8 @@ def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequen
     of_tournament = select(puzzles.c.position).where(puzzles.c.tournament_id == searched.tournament_id)
     known_positions = set(connection.execute(of_tournament).scalars())
     rows = []
-    cells = parse_variant(searched.variant).cells if found else 0
-    for game, puzzles_of_game in zip(searched.games, found, strict=True):
+    cells = parse_variant(searched.variant).cells if puzzles_by_game else 0
+    for game, puzzles_of_game in zip(searched.games, puzzles_by_game, strict=True):
         positions = _position_numbers(searched.variant, game.moves) if puzzles_of_game else []
         for puzzle in puzzles_of_game:
             position = positions[puzzle.ply]

@@ -10,9 +10,9 @@ from textual.geometry import Size
 
 from noughts_referee.rules import Variant, cell_name
 from noughts_server.cli.screens.board_mode import BoardMode
+from noughts_server.cli.screens.play.controllers import GameController
 from noughts_server.cli.screens.play.key_input import COMMAND_WORDS, BoardCommand, TypedInput, Unreadable
 from noughts_server.cli.screens.play.match import ActionRefused
-from noughts_server.cli.screens.play.opponents import Seating
 from noughts_server.cli.screens.shown_game import ShownGame
 from noughts_server.cli.screens.widgets import Board, Help
 
@@ -38,18 +38,18 @@ def help_text(variant: Variant) -> Text:
 
 
 class PlayMode(BoardMode):
-    """Shows a seating and forwards the person's actions to it."""
+    """Shows the game of a controller and forwards the person's actions to it."""
 
     key_line = " ".join(
         f"[@click=screen.take('{command.value}')] {command.value} {words} [/]"
         for command, words in COMMAND_WORDS.items()
     )
 
-    def __init__(self, seating: Seating) -> None:
-        super().__init__(seating)
-        self._seating = seating
-        self._typing = TypedInput(seating.match.variant)
-        self._cursor = _middle(seating.match.variant)
+    def __init__(self, controller: GameController) -> None:
+        super().__init__(controller)
+        self._controller = controller
+        self._typing = TypedInput(controller.match.variant)
+        self._cursor = _middle(controller.match.variant)
         self._message = ""
         self._has_completed_cell = False
         """Whether the last key completed a coordinate, which needs no Enter."""
@@ -92,7 +92,7 @@ class PlayMode(BoardMode):
             self._do(_COMMAND_KEYS[event.key])
         elif event.character is not None:
             had_text = bool(typing.typed)
-            command = typing.key(event.character, over=self._seating.match.ended is not None)
+            command = typing.key(event.character, over=self._controller.match.ended is not None)
             self._has_completed_cell = had_text and isinstance(command, int)
             self._do(command)
             return
@@ -103,24 +103,24 @@ class PlayMode(BoardMode):
             case None:
                 pass
             case BoardCommand.NEW:
-                self._seating.new()
-                self._cursor = _middle(self._seating.match.variant)
+                self._controller.new()
+                self._cursor = _middle(self._controller.match.variant)
             case BoardCommand.UNDO:
-                self._seating.undo()
+                self._controller.undo()
             case BoardCommand.HINT:
                 # The cursor goes to a reference bot's move.
                 self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
             case BoardCommand.HELP:
-                self.app.push_screen(Help(help_text(self._seating.match.variant)))
+                self.app.push_screen(Help(help_text(self._controller.match.variant)))
             case BoardCommand.LEAVE:
                 self._leave()
             case cell:
                 self._cursor = cell
-                self._seating.play(cell)
+                self._controller.play(cell)
 
     def _step(self, across: int, down: int) -> None:
         """Move the cursor; from the edge of a layer to the next layer."""
-        variant = self._seating.match.variant
+        variant = self._controller.match.variant
         layer, cell = divmod(self._cursor, variant.columns * variant.rows)
         row, column = divmod(cell, variant.columns)
         column, row = column + across, row + down
@@ -155,13 +155,13 @@ class PlayMode(BoardMode):
         self._message = "Working out a hint."
         self.show()
         try:
-            hint = await self._seating.hint()
+            hint = await self._controller.hint()
         except ActionRefused as refusal:
             self._message = str(refusal)
         else:
             self._message = ""
             if hint is not None:
-                variant = self._seating.match.variant
+                variant = self._controller.match.variant
                 self._cursor = hint.cell
                 score = "" if hint.score is None else f" (score {hint.score:g})"
                 self._message = f"Hint from {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
@@ -169,18 +169,18 @@ class PlayMode(BoardMode):
 
     def _leave(self) -> None:
         """Leave. If something would be lost, ask first; a second call while the question is open leaves."""
-        question = "" if self._is_question_open else self._seating.ask_to_leave()
+        question = "" if self._is_question_open else self._controller.ask_to_leave()
         self._is_question_open = bool(question)
         if question:
             self._message = question
         else:
-            self._seating.give_up()
+            self._controller.give_up()
 
     def _answer(self, key: str) -> None:
         self._is_question_open = False
         self._message = ""
         if key in ("y", "enter"):
-            self._seating.give_up()
+            self._controller.give_up()
         self.show()
 
     # Display.
@@ -191,11 +191,11 @@ class PlayMode(BoardMode):
             self._cursor = _middle(game.variant)
         self.draw_game(game, None if game.over else self._cursor)
         self.follow(self._cursor)
-        notice = self._seating.notice or (self._seating.message_after_game if game.over else "")
+        notice = self._controller.notice or (self._controller.message_after_game if game.over else "")
         self.write(self._status(game), self._message or self._typing.prompt or notice)
 
     def _status(self, game: ShownGame) -> str:
-        match = self._seating.match
+        match = self._controller.match
         now = time.monotonic()
         counts = (len(match.games), len(match.moves))
         if counts != self._last_counts:

@@ -19,7 +19,7 @@ from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.screens.application import show_mode
 from noughts_server.cli.screens.play.match import Match, Participant
 from noughts_server.cli.screens.play.mode import PlayMode
-from noughts_server.cli.screens.play.person_bot import OnlineSeating
+from noughts_server.cli.screens.play.person_bot import OnlineGameController
 from noughts_server.cli.screens.shown_game import YOU
 from noughts_server.cli.server_games.challenges import challenge_request, free_name
 from noughts_server.cli.server_games.tournament_end import OVER
@@ -69,8 +69,8 @@ class _PersonSession:
         self._challenge_command = (
             "" if is_challenger else f"noughts play --with bot:{login.name} --server {login.server}"
         )
-        self._seating = OnlineSeating(match, waiting)
-        self._seating.person.accepts_challenges = not is_challenger
+        self._controller = OnlineGameController(match, waiting)
+        self._controller.person.accepts_challenges = not is_challenger
         self._online = asyncio.Event()
         self._failure: Exception | None = None
         self._tournament = ""
@@ -95,34 +95,34 @@ class _PersonSession:
     async def _play(self) -> None:
         """Create the challenge, if there is an opponent, and show the screen."""
         if self._plan.opponent is None:
-            await show_mode(PlayMode(self._seating))
+            await show_mode(PlayMode(self._controller))
             return
         await self._challenge(0)
         try:
             async with asyncio.TaskGroup() as tasks:
                 follower = tasks.create_task(self._follow())
-                await show_mode(PlayMode(self._seating))
+                await show_mode(PlayMode(self._controller))
                 follower.cancel()
         finally:
             await self._abandon()
 
     async def _session(self) -> None:
         try:
-            await play_session(self._seating.person, self._login, self._take_event)
+            await play_session(self._controller.person, self._login, self._take_event)
         except Exception as error:
             self._failure = error
         else:
             self._failure = Problem("the server ended the session")
         self._online.set()
-        self._seating.leave()
+        self._controller.leave()
 
     def _take_event(self, event: SessionEvent) -> None:
         notice = str(event)
         if isinstance(event, Online):
             self._online.set()
-            notice = "" if self._seating.has_begun else self._challenge_command
-        self._seating.notice = printing.printable(notice)
-        self._seating.on_change()
+            notice = "" if self._controller.has_begun else self._challenge_command
+        self._controller.notice = printing.printable(notice)
+        self._controller.on_change()
 
     # Challenges.
 
@@ -138,12 +138,12 @@ class _PersonSession:
         # A call in a thread does not block the screen.
         response = await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)
         self._tournament = response.tournament.name
-        self._games_due = self._seating.ended_games + plan.settings.games_per_pair
+        self._games_due = self._controller.ended_games + plan.settings.games_per_pair
 
     async def _follow(self) -> None:
         """Report the end of each challenge, and create another one when the person wants it."""
-        seating = self._seating
-        seating.challenge_wanted = asyncio.Event()
+        controller = self._controller
+        controller.challenge_wanted = asyncio.Event()
         number = 0
         while True:
             challenge = await self._challenge_end()
@@ -154,23 +154,23 @@ class _PersonSession:
                 if is_cancelled
                 else "All played."
             )
-            seating.notice = f"{ending} Press n to challenge again, q to leave."
-            seating.can_challenge_again = True
-            seating.on_change()
+            controller.notice = f"{ending} Press n to challenge again, q to leave."
+            controller.can_challenge_again = True
+            controller.on_change()
             while True:
-                await seating.challenge_wanted.wait()
-                seating.challenge_wanted.clear()
+                await controller.challenge_wanted.wait()
+                controller.challenge_wanted.clear()
                 number += 1
                 try:
                     await self._challenge(number)
                 except CallFailed as failure:
-                    seating.notice = printing.printable(f"{failure.message}. Press n to try again, q to leave.")
-                    seating.on_change()
+                    controller.notice = printing.printable(f"{failure.message}. Press n to try again, q to leave.")
+                    controller.on_change()
                 else:
                     break
-            seating.notice = ""
-            seating.can_challenge_again = False
-            seating.on_change()
+            controller.notice = ""
+            controller.can_challenge_again = False
+            controller.on_change()
 
     async def _challenge_end(self) -> tournaments_pb2.Tournament:
         """Return the challenge when it has ended. Ignore failed calls: the session reports a lost connection."""
@@ -185,7 +185,7 @@ class _PersonSession:
 
     async def _abandon(self) -> None:
         """Cancel the remaining games when the person leaves."""
-        if self._seating.ended_games < self._games_due:
+        if self._controller.ended_games < self._games_due:
             cancel = tournaments_pb2.CancelTournamentRequest(name=self._tournament)
             with suppress(CallFailed):
                 await asyncio.to_thread(self._client.call, self._client.tournaments.CancelTournament, cancel)

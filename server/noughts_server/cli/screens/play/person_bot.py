@@ -7,16 +7,16 @@ from functools import partial
 from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
 from noughts_server.cli.screens.clocks import Clocks
+from noughts_server.cli.screens.play.controllers import GameController
 from noughts_server.cli.screens.play.hints import Hint
 from noughts_server.cli.screens.play.match import ActionRefused, Match, Participant
-from noughts_server.cli.screens.play.opponents import Seating
 from noughts_server.core.plain_text import printable
 
 _SHOWN_SECONDS = 3.0
 """Seconds for which the end of a game is shown if the next one has already begun."""
 
 
-class OnlineSeating(Seating):
+class OnlineGameController(GameController):
     """A person against an opponent from the server. Everything runs on one event loop."""
 
     message_after_game = ""
@@ -179,17 +179,17 @@ class Person(Bot):
 
     max_games = 1
 
-    def __init__(self, seating: OnlineSeating) -> None:
-        self._seating = seating
+    def __init__(self, controller: OnlineGameController) -> None:
+        self._controller = controller
 
     def start(self, game: GameInfo) -> None:
-        self._seating.handle(partial(self._seating.start_game, game))
+        self._controller.handle(partial(self._controller.start_game, game))
 
     async def choose(self, position: Position) -> int:
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         clocks = (position.own_clock_us / 1e6, position.opponent_clock_us / 1e6)
-        self._seating.handle(partial(self._seating.start_turn, position.moves.copy(), clocks, answer))
+        self._controller.handle(partial(self._controller.start_turn, position.moves.copy(), clocks, answer))
         return await answer
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
-        self._seating.handle(partial(self._seating.end_game, game, end))
+        self._controller.handle(partial(self._controller.end_game, game, end))

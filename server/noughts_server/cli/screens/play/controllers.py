@@ -1,4 +1,4 @@
-"""The game behind the screen: a `Seating` owns the match, and the screen shows it and forwards actions to it."""
+"""The game behind the screen: a `GameController` owns the match, and the screen shows it and forwards actions to it."""
 
 import asyncio
 from typing import ClassVar
@@ -13,7 +13,7 @@ from noughts_server.cli.screens.play.status_line import score_rows, status
 from noughts_server.cli.screens.shown_game import MoveSource, ShownGame, ShownPlayer
 
 
-class Seating(MoveSource):
+class GameController(MoveSource):
     """A person's games: two persons at one keyboard. Subclasses have a bot or a server as the opponent."""
 
     message_after_game: ClassVar[str] = "n begins a new game."
@@ -105,7 +105,7 @@ class Seating(MoveSource):
         return None
 
 
-class BotSeating(Seating):
+class BotGameController(GameController):
     """A person against a bot in this process, which thinks in a thread of its own."""
 
     def __init__(self, match: Match, bot: CachingBot, move_us: int = 0) -> None:

@@ -8,9 +8,9 @@ from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_referee.rules import Position, Result, Termination, parse_variant
+from noughts_server.cli.screens.play.controllers import BotGameController
 from noughts_server.cli.screens.play.match import Match, Participant
-from noughts_server.cli.screens.play.opponents import BotSeating
-from noughts_server.cli.screens.play.person_bot import OnlineSeating
+from noughts_server.cli.screens.play.person_bot import OnlineGameController
 from tests.support.patience import PATIENCE
 
 TICTACTOE = parse_variant("tictactoe")
@@ -32,31 +32,31 @@ class RecordingBot(FirstFree):
         self.ends.append((self.side, end.result, end.moves))
 
 
-async def play_cells(seating: BotSeating, *cells: int) -> None:
+async def play_cells(controller: BotGameController, *cells: int) -> None:
     """Play the moves of the person. Before each one, wait for the bot's reply."""
     for cell in cells:
         async with asyncio.timeout(PATIENCE):
-            while not seating.match.players[seating.match.turn].person:
+            while not controller.match.players[controller.match.turn].person:
                 position_changed = asyncio.Event()
-                seating.on_change = position_changed.set
+                controller.on_change = position_changed.set
                 await position_changed.wait()
-        seating.play(cell)
+        controller.play(cell)
 
 
 async def play_three_games(bot: CachingBot) -> None:
     """Play three games. In the first, the person wins, undoes the win and wins again; the second has no end."""
-    seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
+    controller = BotGameController(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(seating.run())
-        await play_cells(seating, 4, 2, 6)
-        seating.undo()
-        await play_cells(seating, 3, 6)
-        seating.new()
-        await play_cells(seating, 8)
-        seating.new()
-        await play_cells(seating, 4, 2, 6)
+        running = tasks.create_task(controller.run())
+        await play_cells(controller, 4, 2, 6)
+        controller.undo()
+        await play_cells(controller, 3, 6)
+        controller.new()
+        await play_cells(controller, 8)
+        controller.new()
+        await play_cells(controller, 4, 2, 6)
         running.cancel()
-    seating.close()
+    controller.close()
 
 
 def test_bot_learns_of_an_end_only_when_it_cannot_be_undone() -> None:
@@ -71,11 +71,11 @@ def test_bot_learns_of_an_end_only_when_it_cannot_be_undone() -> None:
 def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
     file = tmp_path / "learner.table"
     bot = Learner(file, learn=True)
-    seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
+    controller = BotGameController(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     bot.prepare()
     for cell in (4, 0, 2, 1, 6):
-        seating.match.play(cell)
-    seating.close()
+        controller.match.play(cell)
+    controller.close()
     bot.close()
     learnt = load_learnt(file)
     assert learnt.games == 1
@@ -85,26 +85,26 @@ def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
 
 
 def test_a_resignation_does_not_end_a_later_game() -> None:
-    async def resign_and_start_again() -> tuple[OnlineSeating, list[asyncio.Future[int]]]:
-        seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
+    async def resign_and_start_again() -> tuple[OnlineGameController, list[asyncio.Future[int]]]:
+        controller = OnlineGameController(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
         answers: list[asyncio.Future[int]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         one, two = (GameInfo(f"games/{number}", TICTACTOE, number, "bot") for number in range(2))
-        seating.start_game(one)
-        seating.start_turn([], (900.0, 900.0), answers[0])
-        seating.give_up()
-        seating.end_game(one, GameEnd(Result.SECOND_WINS, Termination.RESIGNED, ()))
-        seating.start_game(two)
-        seating.start_turn([4], (900.0, 900.0), answers[1])
-        return seating, answers
+        controller.start_game(one)
+        controller.start_turn([], (900.0, 900.0), answers[0])
+        controller.give_up()
+        controller.end_game(one, GameEnd(Result.SECOND_WINS, Termination.RESIGNED, ()))
+        controller.start_game(two)
+        controller.start_turn([4], (900.0, 900.0), answers[1])
+        return controller, answers
 
-    seating, (first, second) = asyncio.run(resign_and_start_again())
+    controller, (first, second) = asyncio.run(resign_and_start_again())
     assert first.exception() is not None
     assert not second.done()
-    assert (seating.ended_games, seating.match.score.losses) == (1, 1)
+    assert (controller.ended_games, controller.match.score.losses) == (1, 1)
 
 
 def test_notice_about_challenges_disappears_when_a_game_begins() -> None:
-    seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
-    seating.notice = "noughts play --with bot:ada-person"
-    seating.start_game(GameInfo("games/1", TICTACTOE, 0, "bot"))
-    assert seating.notice == ""
+    controller = OnlineGameController(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
+    controller.notice = "noughts play --with bot:ada-person"
+    controller.start_game(GameInfo("games/1", TICTACTOE, 0, "bot"))
+    assert controller.notice == ""
