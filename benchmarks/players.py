@@ -42,7 +42,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.frame_connection import FrameConnection, WireCounts
 from noughts_referee.referee import Referee
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import GameConditions, Slot, Unit
+from noughts_referee.work_units import GameConditions, ScheduledGame, Unit
 from noughts_server.launching.launcher import SandboxMode, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
@@ -139,7 +139,9 @@ class _Pair:
         flight = self._conditions.concurrency
         if self.referee.count_queued(1) < flight:
             first, self._slots = self._slots + 1, self._slots + 2 * flight
-            slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(first, self._slots + 1)]
+            slots = [
+                ScheduledGame(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(first, self._slots + 1)
+            ]
             self.referee.add(Unit(self._conditions, 1, slots))
 
     async def plies_per_second(self, seconds: float) -> float:

@@ -34,7 +34,7 @@ from noughts_referee.work_units import (
     FinishedGame,
     GameConditions,
     GameSoFar,
-    Slot,
+    ScheduledGame,
     Unit,
     unpack_moves,
     unpack_scores,
@@ -124,7 +124,7 @@ class Arbiter:
         """Games that are over but not stored yet, with the players that get the end only after the commit."""
         self._last_handle = 0
 
-    def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
+    def start(self, unit: Unit, slot: ScheduledGame, first: Player, second: Player) -> Game:
         """Begin a game: announce it to both players and ask the first to move."""
         self._last_handle = handle = self._last_handle + 1
         begun = unit.begun.get(slot[0]) if unit.begun else None

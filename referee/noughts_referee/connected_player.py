@@ -8,9 +8,9 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from noughts_referee.game import Game, Player
-from noughts_referee.work_units import Slot, Unit
+from noughts_referee.work_units import ScheduledGame, Unit
 
-WaitingSlot = tuple[int, Slot, Unit]
+WaitingGame = tuple[int, ScheduledGame, Unit]
 """A slot that has not started: its arrival number, the slot, and its unit."""
 
 
@@ -55,10 +55,10 @@ class SeatPool:
     """Running games with clocks."""
     # Slots that wait for a seat here, in order of arrival. There are two queues, because a player can have seats for
     # untimed games but none for timed ones.
-    timed: deque[WaitingSlot] = field(default_factory=deque, init=False)
-    untimed: deque[WaitingSlot] = field(default_factory=deque, init=False)
+    timed: deque[WaitingGame] = field(default_factory=deque, init=False)
+    untimed: deque[WaitingGame] = field(default_factory=deque, init=False)
 
-    def waiting(self, timed: bool) -> deque[WaitingSlot]:
+    def waiting(self, timed: bool) -> deque[WaitingGame]:
         """Return the slots of timed games, or of untimed games, that wait for a seat."""
         return self.timed if timed else self.untimed
 
@@ -74,7 +74,7 @@ class SeatPool:
         if timed:
             self.timed_taken += games
 
-    def wait(self, timed: bool, slot: WaitingSlot) -> None:
+    def wait(self, timed: bool, slot: WaitingGame) -> None:
         """Insert a slot among those that wait, in order of arrival."""
         waiting = self.waiting(timed)
         if not waiting or waiting[-1] < slot:

@@ -8,7 +8,7 @@ from noughts_referee.rules import Result, Termination, pack_thoughts
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
-    Slot,
+    ScheduledGame,
     Unit,
     pack_allowances,
     pack_moves,
@@ -24,7 +24,7 @@ def withdrawal_fault(reason: str) -> str:
     return f"was withdrawn: {reason}" if reason else "was withdrawn"
 
 
-def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
+def walkover(unit: Unit, slot: ScheduledGame, withdrawn: Mapping[int, str]) -> FinishedGame:
     """Return the record of a game that is not played because an entry is withdrawn. If both are, it is a draw."""
     ordinal, first, second = slot
     result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS

@@ -18,7 +18,15 @@ from noughts_referee.rules import (
     parse_variant,
     side_seeds,
 )
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
+from noughts_referee.work_units import (
+    GameConditions,
+    GameSoFar,
+    ScheduledGame,
+    Unit,
+    pack_moves,
+    pack_scores,
+    pack_times,
+)
 
 # Shared by all games without clocks, which never change them.
 _NO_CLOCKS = [0, 0]
@@ -146,7 +154,7 @@ class Game:
 
     handle: int
     unit: Unit
-    slot: Slot
+    slot: ScheduledGame
     players: tuple[Player, Player]
     time_factor: float | None = None
     """The number by which its times are multiplied (`machine_speed`); None if they are those of the tournament.
@@ -222,7 +230,7 @@ class Game:
     def change_sides(self) -> None:
         """Let the other player move first, as the players have agreed."""
         ordinal, first, second = self.slot
-        self.slot = Slot(ordinal, second, first)
+        self.slot = ScheduledGame(ordinal, second, first)
         self.players = self.players[::-1]
         self.limits = self.limits[::-1]
         self.left_us = self.left_us[::-1]
@@ -269,7 +277,7 @@ class Game:
 
 
 def _limits(
-    conditions: GameConditions, slot: Slot, time_factor: float | None
+    conditions: GameConditions, slot: ScheduledGame, time_factor: float | None
 ) -> tuple[TimeControl | None, TimeControl | None]:
     first, second = conditions.limits[slot[1]], conditions.limits[slot[2]]
     if time_factor is None:

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.comments import CommentKeeper, CommentLimits
-from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection, SeatPool, Seats, WaitingSlot
+from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection, SeatPool, Seats, WaitingGame
 from noughts_referee.finished_games import finished_games, walkover, withdrawal_fault
 from noughts_referee.game import JUDGE, Game
 from noughts_referee.rules import Choice, Termination, within_limits
@@ -87,7 +87,7 @@ class Referee:
         self._margin_us = margin_us
         self._players: dict[int, ConnectedPlayer] = {}
         self._tournaments: dict[int, _Tournament] = {}
-        self._queue: list[WaitingSlot] = []
+        self._queue: list[WaitingGame] = []
         """Slots to try; a heap in order of arrival."""
         self._queued: dict[int, int] = {}
         """Slots not yet started, by tournament."""
@@ -174,7 +174,7 @@ class Referee:
     def withdraw(self, tournament: int) -> None:
         """Forget the tournament's slots that are not running."""
 
-        def other_slots(waiting: Iterable[WaitingSlot]) -> list[WaitingSlot]:
+        def other_slots(waiting: Iterable[WaitingGame]) -> list[WaitingGame]:
             # A sorted list is a heap. Arrival numbers are unique, so slots and units are never compared.
             return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
 

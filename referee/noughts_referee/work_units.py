@@ -69,8 +69,8 @@ class GameConditions:
         object.__setattr__(self, "journaled", any(time.long for time in times))
 
 
-class Slot(NamedTuple):
-    """One scheduled game. Its ordinal counts from 1 and is fixed at the start of the tournament."""
+class ScheduledGame(NamedTuple):
+    """A scheduled game, in short a slot. Its ordinal counts from 1 and is fixed at the start of the tournament."""
 
     ordinal: int
     first: int
@@ -118,7 +118,7 @@ class Unit(NamedTuple):
 
     conditions: GameConditions
     attempt: int
-    slots: Sequence[Slot]
+    slots: Sequence[ScheduledGame]
     openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS
     """Moves on the board when a game begins, by ordinal. They are legal and do not end the game.
 

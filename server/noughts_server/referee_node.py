@@ -25,7 +25,7 @@ from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
 from noughts_server.core.limits import INACTIVITY_TIMEOUT_SECONDS, Limits
 from noughts_server.core.version import software_version
-from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, ScheduledGameKey
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import SandboxMode, launching
@@ -56,7 +56,7 @@ class Subscriptions:
     def __init__(self, observer: FeedObserver, bus: Bus, limit: Limit = usual_limit) -> None:
         self._observer = observer
         self._bus = bus
-        self._slots: dict[str, set[SlotKey]] = {}
+        self._slots: dict[str, set[ScheduledGameKey]] = {}
         """The slots that each server wants, by its name."""
         self._silence = Silence(limit)
 
@@ -71,7 +71,7 @@ class Subscriptions:
 
     def _read(self, message: pb.FeedWants) -> None:
         self._silence.record_message(message.server)
-        slots = list(map(SlotKey, message.tournament, message.ordinal))
+        slots = list(map(ScheduledGameKey, message.tournament, message.ordinal))
         slots_before = self._slots.get(message.server, set())
         slots_now = set(slots)
         self._slots[message.server] = slots_now

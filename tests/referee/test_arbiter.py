@@ -9,7 +9,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers
 from noughts_referee.frame_encoding import turns_columns
 from noughts_referee.rules import Adjudication, Position, Termination
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from tests.support.games import ArbiterDriver, Question, conditions, verdict
 
 SECOND = 1_000_000
@@ -99,7 +99,7 @@ def test_both_players_get_the_end_and_no_question(driver: ArbiterDriver) -> None
 
 def test_one_frame_answers_games_against_several_opponents(driver: ArbiterDriver) -> None:
     shared = conditions(players=(1, 2, 3))
-    games = [driver.start(shared, Slot(ordinal, 0, 1 + ordinal % 2)) for ordinal in range(6)]
+    games = [driver.start(shared, ScheduledGame(ordinal, 0, 1 + ordinal % 2)) for ordinal in range(6)]
     handles = [game.handle for game in games]
     driver.arbiter.judge_answers(driver.player(1), Answers(handles, [0] * 6, [0, 1, 2, 3, 4, 5], [10] * 6))
     assert driver.take_questions(2) == [Question(handles[index], 1, index) for index in (0, 2, 4)]
@@ -428,8 +428,8 @@ def test_a_forfeit_loses_whichever_side_is_to_move(driver: ArbiterDriver, plies:
 
 def test_a_forfeit_loses_all_running_games_of_that_player_only(driver: ArbiterDriver) -> None:
     shared = conditions(players=(1, 2, 3))
-    lost = [driver.start(shared, Slot(1, 0, 1)), driver.start(shared, Slot(2, 1, 0))]
-    other = driver.start(shared, Slot(3, 1, 2))
+    lost = [driver.start(shared, ScheduledGame(1, 0, 1)), driver.start(shared, ScheduledGame(2, 1, 0))]
+    other = driver.start(shared, ScheduledGame(3, 1, 2))
     driver.arbiter.forfeit(driver.player(1), Termination.CRASHED)
     assert [verdict(game) for game in lost] == [("0-1", "crashed"), ("1-0", "crashed")]
     assert list(driver.player(2).games.values()) == [other]

@@ -5,7 +5,7 @@ import pytest
 from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
 from noughts_referee.rules import Choice, Put, Take, Termination, side_seed
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from tests.support.games import ArbiterDriver, conditions, verdict
 
 STONES = (112, 113, 98)
@@ -54,7 +54,7 @@ def test_the_player_that_took_x_counts_as_first_mover_and_o_is_asked(choices: tu
     driver, game = start_opening()
     choose(driver, game, *choices)
     assert [player.key for player in game.players] == [first, 3 - first]
-    assert game.slot == Slot(1, first - 1, 2 - first)
+    assert game.slot == ScheduledGame(1, first - 1, 2 - first)
     assert game.moves == [*STONES, *FURTHER_STONES][: 5 if len(choices) > 2 else 3]
     assert (game.ply, game.mover.key) == (len(game.moves), 3 - first)
     assert driver.arbiter.agreed == [game]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
-from noughts_referee.work_units import GameConditions, Slot
+from noughts_referee.work_units import GameConditions, ScheduledGame
 from tests.support.games import ArbiterDriver, conditions
 from tests.support.settings import examples
 
@@ -28,7 +28,7 @@ class Script(NamedTuple):
     """A game and its responses by ply."""
 
     shared: GameConditions
-    slot: Slot
+    slot: ScheduledGame
     responses: tuple[Response, ...]
 
 
@@ -49,7 +49,7 @@ def scripts(draw: st.DrawFn) -> list[Script]:
     ]
     pairs = st.sampled_from([(one, other) for one in range(4) for other in range(4) if one != other])
     return [
-        Script(draw(st.sampled_from(kinds)), Slot(ordinal, *draw(pairs)), draw(st.tuples(*[responses] * 12)))
+        Script(draw(st.sampled_from(kinds)), ScheduledGame(ordinal, *draw(pairs)), draw(st.tuples(*[responses] * 12)))
         for ordinal in range(draw(st.integers(1, 12)))
     ]
 

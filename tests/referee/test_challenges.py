@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.work_units import GameConditions, Slot
+from noughts_referee.work_units import GameConditions, ScheduledGame
 from tests.support.games import conditions, unit
 
 from .referee_driver import RefereeDriver
@@ -29,9 +29,9 @@ def running_games(driver: RefereeDriver) -> list[tuple[int, int]]:
 def test_an_unanswered_challenge_delays_no_tournament(driver: RefereeDriver) -> None:
     displaced: list[GameConditions] = []
     driver.referee.on_displaced = displaced.append
-    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(CHALLENGE, [ScheduledGame(1, 0, 1)]))
     assert running_games(driver) == [(9, 1)]
-    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(CUP, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     assert running_games(driver) == [(9, 1), (1, 1)]
     assert displaced == [CHALLENGE]
     driver.referee.withdraw(9)
@@ -41,8 +41,8 @@ def test_an_unanswered_challenge_delays_no_tournament(driver: RefereeDriver) -> 
 
 @pytest.mark.parametrize("challenge", [CHALLENGE, TIMED_CHALLENGE])
 def test_a_challenge_waits_until_no_timed_game_is_left(driver: RefereeDriver, challenge: GameConditions) -> None:
-    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    driver.referee.add(unit(challenge, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(CUP, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
+    driver.referee.add(unit(challenge, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     assert running_games(driver) == [(1, 1)]
     driver.resign(driver.running(1, 2))
     assert running_games(driver) == [(1, 2)]
@@ -55,14 +55,14 @@ def test_a_challenge_waits_until_no_timed_game_is_left(driver: RefereeDriver, ch
 
 
 def test_a_challenge_runs_next_to_untimed_games(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1)]))
-    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [ScheduledGame(1, 0, 1)]))
+    driver.referee.add(unit(CHALLENGE, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     assert running_games(driver) == [(1, 1), (9, 1)]
 
 
 def test_a_challenge_begins_when_the_tournament_before_it_is_cancelled(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(CUP, [Slot(1, 0, 1)]))
-    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(CUP, [ScheduledGame(1, 0, 1)]))
+    driver.referee.add(unit(CHALLENGE, [ScheduledGame(1, 0, 1)]))
     driver.referee.withdraw(1)
     driver.referee.abandon(1)
     assert running_games(driver) == [(9, 1)]
@@ -71,15 +71,15 @@ def test_a_challenge_begins_when_the_tournament_before_it_is_cancelled(driver: R
 def test_a_silent_bot_in_a_guests_test_delays_no_tournament(driver: RefereeDriver) -> None:
     displaced: list[GameConditions] = []
     driver.referee.on_displaced = displaced.append
-    driver.referee.add(unit(TEST, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(TEST, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
+    driver.referee.add(unit(CUP, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     assert running_games(driver) == [(9, 1), (1, 1)]
     assert displaced == [TEST]
 
 
 def test_a_guests_test_begins_after_the_games_of_tournaments(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    driver.referee.add(unit(TEST, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
+    driver.referee.add(unit(TEST, [ScheduledGame(1, 0, 1)]))
     assert running_games(driver) == [(1, 1)]
     driver.resign(driver.running(1, 2))
     assert running_games(driver) == [(1, 2)]
@@ -89,7 +89,7 @@ def test_a_guests_test_begins_after_the_games_of_tournaments(driver: RefereeDriv
 
 def test_free_capacity_goes_to_a_tournament_before_an_earlier_guest(driver: RefereeDriver) -> None:
     driver.referee.hold("test")
-    driver.referee.add(unit(TEST, [Slot(1, 0, 1)]))
-    driver.referee.add(unit(CUP, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(TEST, [ScheduledGame(1, 0, 1)]))
+    driver.referee.add(unit(CUP, [ScheduledGame(1, 0, 1)]))
     driver.referee.release_hold("test")
     assert running_games(driver) == [(1, 1)]

@@ -8,7 +8,7 @@ import pytest
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
-from noughts_referee.work_units import Slot, unpack_moves
+from noughts_referee.work_units import ScheduledGame, unpack_moves
 from tests.support.games import Question, conditions, unit
 from tests.support.loopback import Loopback, RawBot, error_info, raw_bot, turns, wait_until
 
@@ -32,7 +32,7 @@ async def test_the_first_frame_contains_only_the_welcome(server: Loopback, secon
 
 async def test_a_start_describes_the_game_completely(server: Loopback, first: RawBot, second: RawBot) -> None:
     shared = conditions("mnk:4,4,3", tournament=8, seed=77)
-    server.referee.add(unit(shared, [Slot(5, 0, 1), Slot(6, 1, 0)]))
+    server.referee.add(unit(shared, [ScheduledGame(5, 0, 1), ScheduledGame(6, 1, 0)]))
     (starts,) = (await first.next_numbered_frame()).starts
     assert (starts.tournament, starts.variant) == ("tournaments/8", "mnk:4,4,3")
     assert starts.time == types_pb2.TimeControl()
@@ -52,10 +52,10 @@ async def test_games_of_several_tournaments_travel_in_one_frame(server: Loopback
         untimed = conditions("mnk:4,4,3", tournament=1, players=(3, 1, 2))
         timed = conditions(tournament=2, time="60+1", players=(1, 2, 3))
         # The first frame stays unacknowledged, so that the following games wait and share the next frame.
-        server.referee.add(unit(untimed, [Slot(1, 0, 1)]))
+        server.referee.add(unit(untimed, [ScheduledGame(1, 0, 1)]))
         first_frame = await third.next_numbered_frame()
-        server.referee.add(unit(untimed, [Slot(2, 0, 1), Slot(3, 0, 2)]))
-        server.referee.add(unit(timed, [Slot(1, 2, 1)]))
+        server.referee.add(unit(untimed, [ScheduledGame(2, 0, 1), ScheduledGame(3, 0, 2)]))
+        server.referee.add(unit(timed, [ScheduledGame(1, 2, 1)]))
         await third.send(done=first_frame.frame)
         frame = await third.next_numbered_frame()
         assert [(starts.tournament, list(starts.number)) for starts in frame.starts] == [
@@ -106,7 +106,7 @@ async def test_numbered_frames_count_from_one(server: Loopback, first: RawBot, s
 
 
 async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions(), [Slot(ordinal, 1, 0) for ordinal in range(1, 5)]))
+    server.referee.add(unit(conditions(), [ScheduledGame(ordinal, 1, 0) for ordinal in range(1, 5)]))
     questions = await second.next_questions()
     for question in questions[:3]:
         await second.send((question.game, 0, 4))
@@ -127,7 +127,7 @@ async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: R
 
 
 async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+    server.referee.add(unit(conditions(concurrency=400), [ScheduledGame(ordinal, 1, 0) for ordinal in range(1, 301)]))
     questions = await second.next_questions()
     sent = 100
     await second.send(*((question.game, 0, 4) for question in questions[:sent]))
@@ -151,7 +151,7 @@ async def test_few_questions_of_many_games_wait_to_be_sent_together(
     server: Loopback, first: RawBot, second: RawBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noughts_referee.frame_connection._GATHER_SECONDS", 0.3)
-    server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 321)]))
+    server.referee.add(unit(conditions(concurrency=400), [ScheduledGame(ordinal, 1, 0) for ordinal in range(1, 321)]))
     questions = await second.next_questions()
     await first.next_acknowledged_frame()  # the starts
     await second.send((questions[0].game, 0, 4))
@@ -165,7 +165,7 @@ async def test_few_questions_of_many_games_wait_to_be_sent_together(
 async def test_a_large_frame_of_timed_questions_does_not_go_ahead(server: Loopback) -> None:
     timed = conditions(time="60", concurrency=400)
     async with raw_bot(server, 1, max_games=400) as first, raw_bot(server, 2, max_games=400) as second:
-        server.referee.add(unit(timed, [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+        server.referee.add(unit(timed, [ScheduledGame(ordinal, 1, 0) for ordinal in range(1, 301)]))
         questions = await second.next_questions()
         await second.send(*((question.game, 0, 4) for question in questions[:100]))
         frame = await first.next_numbered_frame()
@@ -225,7 +225,7 @@ async def test_ends_and_starts_are_sent_together_with_the_next_question(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     # One game at a time: the end of the first, the start of the second and its first question are one frame.
-    server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    server.referee.add(unit(conditions(concurrency=1), [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     await first.next_questions()
     await second.next_acknowledged_frame()
     await first.send((1, 0, 0), resigned=[0])
@@ -281,8 +281,8 @@ async def test_questions_of_untimed_games_carry_no_clocks(server: Loopback, firs
 
 
 async def test_untimed_games_in_a_frame_with_timed_ones_have_zero_clocks(server: Loopback, second: RawBot) -> None:
-    server.referee.add(unit(conditions(time="1/move", tournament=1), [Slot(1, 0, 1)]))
-    server.referee.add(unit(conditions(tournament=2), [Slot(1, 0, 1)]))
+    server.referee.add(unit(conditions(time="1/move", tournament=1), [ScheduledGame(1, 0, 1)]))
+    server.referee.add(unit(conditions(tournament=2), [ScheduledGame(1, 0, 1)]))
     async with raw_bot(server, 1, max_games=5) as first:
         frame = await first.next_acknowledged_frame()
         assert len(frame.turns.game) == 2
@@ -298,7 +298,7 @@ async def test_each_bot_receives_its_own_time_limits_and_its_opponents(server: L
         raw_bot(server, 2, max_games=9) as second,
         raw_bot(server, 3, max_games=9) as third,
     ):
-        server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 2, 1), Slot(3, 0, 2)]))
+        server.referee.add(unit(shared, [ScheduledGame(1, 0, 1), ScheduledGame(2, 2, 1), ScheduledGame(3, 0, 2)]))
         clock = types_pb2.TimeControl(bank_us=60_000_000, move_us=5_000_000, increment_us=1_000_000)
         per_move, no_limit = types_pb2.TimeControl(move_us=2_000_000), types_pb2.TimeControl()
         frames = [await bot.next_acknowledged_frame() for bot in (first, second, third)]
@@ -361,7 +361,7 @@ async def test_a_bot_gets_as_many_games_as_its_hello_requests(server: Loopback, 
 
 
 async def test_answers_come_in_any_order_and_grouping(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
+    server.referee.add(unit(conditions(), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 7)]))
     questions = await first.next_questions()
     games = [question.game for question in questions]
     await first.send(*[(game, 0, game) for game in reversed(games[3:])])
@@ -384,7 +384,7 @@ async def test_late_answers_are_counted_without_complaint(server: Loopback, firs
 
 
 async def test_a_resigned_row_loses_and_the_others_are_played(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 4)]))
+    server.referee.add(unit(conditions(), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 4)]))
     games = [question.game for question in await first.next_questions()]
     await first.send(*[(game, 0, 4) for game in games], resigned=[1])
     (finished,) = await server.finished_games(1)

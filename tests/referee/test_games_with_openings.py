@@ -7,7 +7,7 @@ import pytest
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Answers
 from noughts_referee.rules import Result
-from noughts_referee.work_units import Slot, unpack_moves, unpack_times
+from noughts_referee.work_units import ScheduledGame, unpack_moves, unpack_times
 from tests.support.games import ArbiterDriver, conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot
 
@@ -56,8 +56,8 @@ def test_clocks_are_not_charged_for_opening_moves() -> None:
     driver = ArbiterDriver()
     shared = conditions(time="10+1")
     game = driver.arbiter.start(
-        unit(shared, [Slot(1, 0, 1)])._replace(openings={1: (4, 0, 8)}),
-        Slot(1, 0, 1),
+        unit(shared, [ScheduledGame(1, 0, 1)])._replace(openings={1: (4, 0, 8)}),
+        ScheduledGame(1, 0, 1),
         driver.player(1),
         driver.player(2),
     )

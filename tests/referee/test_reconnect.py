@@ -11,7 +11,7 @@ from noughts_referee import frame_connection as remote
 from noughts_referee.arbiter import Answers
 from noughts_referee.rules import Result, Termination
 from noughts_referee.stream_closed import StreamClosed
-from noughts_referee.work_units import Slot, unpack_times
+from noughts_referee.work_units import ScheduledGame, unpack_times
 from tests.support.games import Question, conditions, unit
 from tests.support.leaping_loop import leap
 from tests.support.loopback import (
@@ -41,7 +41,9 @@ async def wait_until_offline(server: Loopback, key: int) -> None:
 
 
 async def test_running_games_are_sent_again_with_moves_and_questions(server: Loopback, second: RawBot) -> None:
-    server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(1, 0, 1), Slot(2, 0, 1), Slot(3, 1, 0)]))
+    server.referee.add(
+        unit(conditions("mnk:5,5,5"), [ScheduledGame(1, 0, 1), ScheduledGame(2, 0, 1), ScheduledGame(3, 1, 0)])
+    )
     async with raw_bot(server, 1) as first:
         questions = await first.next_questions()
         await first.send((questions[0].game, 0, 7), (questions[1].game, 0, 9))
@@ -68,7 +70,7 @@ async def test_games_too_many_for_one_frame_are_sent_again_in_several(
 ) -> None:
     monkeypatch.setattr(remote, "_FEW_STARTS", 3)
     monkeypatch.setattr(remote, "_MOST_MOVES", 5)
-    server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(number, 0, 1) for number in range(1, 11)]))
+    server.referee.add(unit(conditions("mnk:5,5,5"), [ScheduledGame(number, 0, 1) for number in range(1, 11)]))
     async with raw_bot(server, 1) as first:
         questions_of_first = await first.next_questions()
         assert len(questions_of_first) == 10
@@ -312,7 +314,7 @@ async def test_a_bot_that_reconnects_before_the_timeout_loses_nothing() -> None:
 
 async def test_a_bot_that_lost_its_games_can_play_the_next() -> None:
     async with loopback(reconnect_timeout=RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
-        server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 0, 1)]))
+        server.referee.add(unit(conditions(concurrency=1), [ScheduledGame(1, 0, 1), ScheduledGame(2, 0, 1)]))
         async with raw_bot(server, 1) as first:
             await first.next_questions()
         await wait_until_offline(server, 1)

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from noughts_referee.arbiter import Answers
 from noughts_referee.game import Game
 from noughts_referee.rules import Position, Result, Termination
-from noughts_referee.work_units import GameConditions, Slot, unpack_moves, unpack_times
+from noughts_referee.work_units import GameConditions, ScheduledGame, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.settings import examples
 
@@ -33,7 +33,7 @@ def test_the_report_of_a_finished_game_has_every_stored_field(driver: RefereeDri
     shared = conditions("mnk:4,4,3", tournament=7, players=(10, 20, 30))
     driver.join(20)
     driver.join(30)
-    driver.referee.add(unit(shared, [Slot(5, 2, 1)], attempt=2))
+    driver.referee.add(unit(shared, [ScheduledGame(5, 2, 1)], attempt=2))
     (game,) = driver.running(20)
     for key, cell, took in ((30, 0, 11), (20, 4, 12), (30, 1, 13), (20, 5, 14), (30, 2, 15)):
         player = driver.referee.player(key)
@@ -50,7 +50,7 @@ def test_the_report_of_a_finished_game_has_every_stored_field(driver: RefereeDri
 def test_games_that_end_in_one_frame_are_reported_together(driver: RefereeDriver) -> None:
     driver.join(1)
     driver.join(2)
-    driver.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
+    driver.referee.add(unit(conditions(), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 6)]))
     driver.resign(driver.running(1)[:3])
     assert [len(report) for report in driver.reports] == [3]
 
@@ -127,7 +127,7 @@ def test_only_connections_with_messages_to_send_are_woken(driver: RefereeDriver)
     for key, wire in enumerate(connections, start=1):
         driver.referee.connect(driver.referee.player(key), wire)
     before = [wire.wakes for wire in connections]
-    driver.referee.add(unit(conditions(players=(1, 2, 3)), [Slot(1, 0, 1)]))
+    driver.referee.add(unit(conditions(players=(1, 2, 3)), [ScheduledGame(1, 0, 1)]))
     assert [wire.wakes - earlier for wire, earlier in zip(connections, before, strict=True)] == [1, 1, 0]
     (game,) = driver.running(1)
     driver.answer(1, [game], [4])
@@ -198,7 +198,9 @@ def test_an_absent_player_delays_only_its_own_games(driver: RefereeDriver) -> No
     shared = conditions(players=(1, 2, 3), concurrency=1)
     driver.join(1)
     driver.join(2)
-    driver.referee.add(unit(shared, [Slot(1, 0, 2), Slot(2, 1, 2), Slot(3, 0, 1), Slot(4, 1, 0)]))
+    driver.referee.add(
+        unit(shared, [ScheduledGame(1, 0, 2), ScheduledGame(2, 1, 2), ScheduledGame(3, 0, 1), ScheduledGame(4, 1, 0)])
+    )
     assert ordinals(driver.running(1)) == [3]
     driver.resign(driver.running(1))
     assert ordinals(driver.running(1)) == [4]
@@ -212,7 +214,7 @@ def test_capacity_freed_for_an_absent_player_goes_to_the_next_game(driver: Refer
     for key in (1, 2, 3, 4):
         driver.join(key, untimed=1)
     # Games 2 and 3 wait for player 2. When its game ends, player 3 is away, so game 3 must begin.
-    driver.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 2, 1), Slot(3, 3, 1)]))
+    driver.referee.add(unit(shared, [ScheduledGame(1, 0, 1), ScheduledGame(2, 2, 1), ScheduledGame(3, 3, 1)]))
     driver.leave(3)
     driver.resign(driver.running(2))
     assert ordinals(driver.running(2)) == [3]
@@ -223,12 +225,12 @@ def test_capacity_that_one_tournament_cannot_use_goes_to_another(driver: Referee
     other = conditions(tournament=2, players=(1, 2, 3))
     for key in (1, 2, 3):
         driver.join(key, untimed=1)
-    driver.referee.add(unit(other, [Slot(1, 0, 1)]))
-    driver.referee.add(unit(full, [Slot(1, 0, 2)]))  # waits for player 1
-    driver.referee.add(unit(other, [Slot(2, 0, 1)]))  # waits for player 1, too
+    driver.referee.add(unit(other, [ScheduledGame(1, 0, 1)]))
+    driver.referee.add(unit(full, [ScheduledGame(1, 0, 2)]))  # waits for player 1
+    driver.referee.add(unit(other, [ScheduledGame(2, 0, 1)]))  # waits for player 1, too
     driver.join(4)
     driver.join(5)
-    driver.referee.add(unit(full, [Slot(2, 3, 4)]))
+    driver.referee.add(unit(full, [ScheduledGame(2, 3, 4)]))
     driver.resign(driver.running(1))
     assert [(game.unit.conditions.tournament, game.slot.ordinal) for game in driver.running(1)] == [(2, 2)]
 
@@ -358,7 +360,7 @@ class TournamentMachine(RuleBasedStateMachine):
         self.units = 0
         self.waiting: set[tuple[int, int, int]] = set()
         """Tournament, attempt and ordinal of the slots that have not begun."""
-        self.slots: dict[tuple[int, int, int], Slot] = {}
+        self.slots: dict[tuple[int, int, int], ScheduledGame] = {}
         self.begun: dict[int, Game] = {}
         self.expected: Counter[tuple[int, int, int]] = Counter()
 
@@ -373,7 +375,7 @@ class TournamentMachine(RuleBasedStateMachine):
     @rule(tournament=st.integers(0, 2), pairs=st.lists(st.sampled_from(list(combinations(range(4), 2))), max_size=8))
     def add(self, tournament: int, pairs: list[tuple[int, int]]) -> None:
         self.units += 1
-        slots = [Slot(ordinal, *pair) for ordinal, pair in enumerate(pairs, start=1)]
+        slots = [ScheduledGame(ordinal, *pair) for ordinal, pair in enumerate(pairs, start=1)]
         for slot in slots:
             self.slots[tournament, self.units, slot.ordinal] = slot
             self.waiting.add((tournament, self.units, slot.ordinal))
@@ -497,7 +499,7 @@ class CapacityMachine(RuleBasedStateMachine):
         for tournament, concurrency in enumerate(concurrencies):
             shared = conditions("mnk:1,1,1", tournament=tournament, concurrency=concurrency, players=KEYS)
             pairs = [pair for _ in range(3) for pair in combinations(range(4), 2)]
-            self.driver.referee.add(unit(shared, [Slot(ordinal, *pair) for ordinal, pair in enumerate(pairs)]))
+            self.driver.referee.add(unit(shared, [ScheduledGame(ordinal, *pair) for ordinal, pair in enumerate(pairs)]))
 
     @rule(picks=st.lists(st.integers(0, 30), min_size=1, max_size=6))
     def finish(self, picks: list[int]) -> None:

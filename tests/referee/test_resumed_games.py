@@ -11,11 +11,11 @@ from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game
 from noughts_referee.rules import Adjudication, Draws, Position, Put, Take
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot
+from noughts_referee.work_units import GameConditions, GameSoFar, ScheduledGame
 from tests.support.games import ArbiterDriver, conditions, unit, verdict
 from tests.support.settings import examples
 
-SLOT = Slot(1, 0, 1)
+SLOT = ScheduledGame(1, 0, 1)
 BOARDS = ("tictactoe", "mnk:5,4,4", "connect4", "renju", "gomoku+swap2", "gomoku+swap")
 
 

@@ -3,10 +3,10 @@
 from noughts_referee.frame_encoding import starts_columns
 from noughts_referee.game import Game
 from noughts_referee.rules import Put, Take
-from noughts_referee.work_units import GameConditions, GameSoFar, Slot
+from noughts_referee.work_units import GameConditions, GameSoFar, ScheduledGame
 from tests.support.games import ArbiterDriver, conditions, unit, verdict
 
-SLOT = Slot(1, 0, 1)
+SLOT = ScheduledGame(1, 0, 1)
 
 
 def started(factor: float, shared: GameConditions, begun: GameSoFar | None = None) -> tuple[ArbiterDriver, Game]:
@@ -50,7 +50,9 @@ def test_a_resumed_game_keeps_its_factor() -> None:
     other_driver.answer(resumed, 0, took=40_000_000)
     assert resumed.left_us == [232_000_000, 202_000_000]
     # A message describes games of one factor only.
-    fresh = other_driver.arbiter.start(unit(shared), Slot(2, 0, 1), other_driver.player(1), other_driver.player(2))
+    fresh = other_driver.arbiter.start(
+        unit(shared), ScheduledGame(2, 0, 1), other_driver.player(1), other_driver.player(2)
+    )
     starts = starts_columns(other_driver.player(1), [resumed, fresh])
     assert [each.time.bank_us for each in starts] == [240_000_000, 30_000_000]
 

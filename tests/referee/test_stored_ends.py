@@ -3,7 +3,7 @@
 import pytest
 
 from noughts_referee.rules import Result
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from tests.support.games import conditions, unit
 
 from .referee_driver import RefereeDriver
@@ -16,7 +16,7 @@ def driver() -> RefereeDriver:
     driver.join(1)
     driver.join(2)
     driver.referee.player(1).stored_ends = True
-    driver.referee.add(unit(conditions(), [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(conditions(), [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 0)]))
     driver.resign(driver.running(1))
     return driver
 
@@ -46,6 +46,6 @@ def test_a_new_stream_gets_no_ends_of_earlier_games(driver: RefereeDriver) -> No
 
 
 def test_an_abandoned_game_ends_at_once(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(conditions(), [Slot(3, 0, 1)]))
+    driver.referee.add(unit(conditions(), [ScheduledGame(3, 0, 1)]))
     driver.referee.abandon()
     assert ends(driver, 1) == [(3, Result.VOID)]

@@ -5,13 +5,20 @@ from dataclasses import replace
 import pytest
 
 from noughts_referee.rules import Result, Termination
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from tests.support.games import conditions, unit
 
 from .referee_driver import RefereeDriver
 
 THREE = conditions(players=(1, 2, 3), concurrency=2)
-SLOTS = [Slot(1, 0, 1), Slot(2, 1, 2), Slot(3, 2, 0), Slot(4, 1, 0), Slot(5, 2, 1), Slot(6, 0, 2)]
+SLOTS = [
+    ScheduledGame(1, 0, 1),
+    ScheduledGame(2, 1, 2),
+    ScheduledGame(3, 2, 0),
+    ScheduledGame(4, 1, 0),
+    ScheduledGame(5, 2, 1),
+    ScheduledGame(6, 0, 2),
+]
 
 
 @pytest.fixture
@@ -52,21 +59,21 @@ def test_a_withdrawn_entry_loses_its_running_and_queued_games(driver: RefereeDri
 
 
 def test_a_game_of_two_withdrawn_entries_is_a_draw(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(replace(THREE, withdrawn={1: "", 2: ""}), [Slot(1, 1, 2)]))
+    driver.referee.add(unit(replace(THREE, withdrawn={1: "", 2: ""}), [ScheduledGame(1, 1, 2)]))
     [game] = driver.finished
     assert (game.result, game.fault) == (Result.DRAW, "was withdrawn")
 
 
 def test_games_that_wait_for_an_absent_bot_are_won_at_its_withdrawal(driver: RefereeDriver) -> None:
     driver.leave(2)
-    driver.referee.add(unit(THREE, [Slot(1, 0, 1), Slot(2, 1, 2)]))
+    driver.referee.add(unit(THREE, [ScheduledGame(1, 0, 1), ScheduledGame(2, 1, 2)]))
     assert driver.finished == []
     driver.referee.withdraw_entries(1, {1: ""})
     assert sorted(game.ordinal for game in driver.finished) == [1, 2]
 
 
 def test_a_player_that_joins_later_plays_in_units_that_include_it(driver: RefereeDriver) -> None:
-    driver.referee.add(unit(THREE, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(THREE, [ScheduledGame(1, 0, 1)]))
     driver.join(4)
-    driver.referee.add(unit(conditions(players=(1, 2, 3, 4), concurrency=2), [Slot(2, 3, 2)]))
+    driver.referee.add(unit(conditions(players=(1, 2, 3, 4), concurrency=2), [ScheduledGame(2, 3, 2)]))
     assert [game.slot.ordinal for game in driver.running(4)] == [2]

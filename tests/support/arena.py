@@ -8,7 +8,7 @@ from typing import Any
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Draws, Result, Termination
-from noughts_referee.work_units import FinishedGame, Slot, pack_times
+from noughts_referee.work_units import FinishedGame, ScheduledGame, pack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.services.new_tournaments import check_tournament
 from noughts_server.store.engine.database import Connection, Store
@@ -120,7 +120,7 @@ async def open_arena(path: Path) -> AsyncIterator[Arena]:
         await store.close()
 
 
-def made_up_game(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
+def made_up_game(tournament: Tournament, attempt: int, slot: ScheduledGame) -> FinishedGame:
     """Return a game of this slot with random moves and result, the same each time."""
     rng = Draws(tournament.settings.seed, slot.ordinal)
     # About every ninth game is void.

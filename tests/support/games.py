@@ -7,7 +7,7 @@ from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import parse_time_control
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import GameConditions, Slot, Unit
+from noughts_referee.work_units import GameConditions, ScheduledGame, Unit
 
 
 def conditions(
@@ -43,13 +43,13 @@ def conditions(
     )
 
 
-def unit(shared: GameConditions, slots: int | Iterable[Slot] = 1, *, attempt: int = 1) -> Unit:
+def unit(shared: GameConditions, slots: int | Iterable[ScheduledGame] = 1, *, attempt: int = 1) -> Unit:
     """Return a unit of these scheduled games, or of this number of games between the first two entries.
 
     The entries move first in turn.
     """
     if isinstance(slots, int):
-        slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(1, slots + 1)]
+        slots = [ScheduledGame(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(1, slots + 1)]
     return Unit(shared, attempt, list(slots))
 
 
@@ -72,8 +72,8 @@ class ArbiterDriver:
     def player(self, key: int) -> Player:
         return self.players.setdefault(key, Player(key, self.margin_us))
 
-    def start(self, shared: GameConditions | None = None, slot: Slot | None = None) -> Game:
-        shared, slot = shared or conditions(), slot or Slot(1, 0, 1)
+    def start(self, shared: GameConditions | None = None, slot: ScheduledGame | None = None) -> Game:
+        shared, slot = shared or conditions(), slot or ScheduledGame(1, 0, 1)
         first, second = self.player(shared.players[slot.first]), self.player(shared.players[slot.second])
         return self.arbiter.start(unit(shared), slot, first, second)
 

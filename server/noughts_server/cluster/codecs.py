@@ -9,7 +9,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_referee.work_units import FinishedGame
 from noughts_server.convert.seeks import seek_message
-from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
 from noughts_server.runtime.analyses import REQUESTED, AnalysisRequest
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import OnlineBot
@@ -71,7 +71,7 @@ def _encode_played(played: GameEvent) -> Iterator[bytes]:
 def _decode_played(data: bytes) -> GameEvent:
     message = pb.FeedPlayed.FromString(data)
     event = message.ply if message.WhichOneof("event") == "ply" else message.snapshot
-    return GameEvent(SlotKey(message.tournament, message.ordinal), event)
+    return GameEvent(ScheduledGameKey(message.tournament, message.ordinal), event)
 
 
 def _encode_report(report: CommitReport) -> Iterator[bytes]:

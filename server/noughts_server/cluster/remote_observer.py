@@ -15,7 +15,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_server.cluster.codecs import WANTS
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
 from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
@@ -32,15 +32,15 @@ class RemoteObserver:
         self._referees = referees
         self._bus = bus
         self._server = server
-        self._watchers: Counter[SlotKey] = Counter()
+        self._watchers: Counter[ScheduledGameKey] = Counter()
         """The number of watchers of each watched game."""
         self._view = View()
         """The state of the watched games, as far as this server knows it."""
-        self._names: dict[SlotKey, str] = {}
+        self._names: dict[ScheduledGameKey, str] = {}
         """The names of the watched games."""
-        self._prepared: dict[SlotKey, float] = {}
+        self._prepared: dict[ScheduledGameKey, float] = {}
         """Games that a watcher can choose soon, with the time until which they are followed."""
-        self._unknown: set[SlotKey] = set()
+        self._unknown: set[ScheduledGameKey] = set()
         """Watched games whose state this server requests."""
         self._will_send_wants = False
 
@@ -69,7 +69,7 @@ class RemoteObserver:
         self._unknown.update(self._watchers)
         self._tell_soon()
 
-    def observe(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
+    def observe(self, slot: ScheduledGameKey) -> feed_pb2.WatchedGame | None:
         """As `WatchableGames.observe`. Return None for a newly watched game: its referee sends the state later."""
         self._watchers[slot] += 1
         if self._watchers[slot] == 1:
@@ -80,7 +80,7 @@ class RemoteObserver:
         # A copy, because the caller and this object both change their game.
         return game and feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
-    def stop_observing(self, slot: SlotKey) -> None:
+    def stop_observing(self, slot: ScheduledGameKey) -> None:
         """As `WatchableGames.stop_observing`."""
         self._watchers[slot] -= 1
         if self._watchers[slot] <= 0:
@@ -89,15 +89,15 @@ class RemoteObserver:
             self._unknown.discard(slot)
             self._tell_soon()
 
-    def is_observed(self, slot: SlotKey) -> bool:
+    def is_observed(self, slot: ScheduledGameKey) -> bool:
         """As `WatchableGames.is_observed`."""
         return self._game(slot) is not None and slot.ordinal in self._referees.slots(slot.tournament)
 
-    def running(self, tournament: int) -> Iterator[SlotKey]:
+    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
         """Yield the games whose state is known, and request that of others. The next call can yield more."""
         until = asyncio.get_running_loop().time() + _PREPARED_SECONDS
         for ordinal in self._referees.slots(tournament)[:_PREPARED]:
-            slot = SlotKey(tournament, ordinal)
+            slot = ScheduledGameKey(tournament, ordinal)
             if slot not in self._prepared:
                 self.observe(slot)
             self._prepared[slot] = until
@@ -108,7 +108,7 @@ class RemoteObserver:
         """As `WatchableGames.count_running`."""
         return self._referees.count_running(tournament)
 
-    def _game(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
+    def _game(self, slot: ScheduledGameKey) -> feed_pb2.WatchedGame | None:
         return self._view.games.get(self._names.get(slot, ""))
 
     def _is_new(self, played: GameEvent) -> bool:

@@ -26,7 +26,7 @@ from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.rules import Choice, Put, Result, Termination, Thought
 from noughts_referee.stalls import Stalls
-from noughts_referee.work_units import GameConditions, Slot, Unit
+from noughts_referee.work_units import GameConditions, ScheduledGame, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.dropped_messages import DroppedMessages
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
@@ -332,7 +332,7 @@ class RemoteReferee:
         player: ConnectedPlayer,
         *,
         unit: Unit,
-        slot: Slot,
+        slot: ScheduledGame,
         players: tuple[Player, Player],
         referee: str,
         remote_handle: int,
@@ -366,7 +366,7 @@ class RemoteReferee:
         timed = bool(starts.first_clock_us)
         rows = zip(starts.game, starts.ordinal, starts.first, starts.second, starts.ply, starts.move_count, strict=True)
         for row, (remote_handle, ordinal, first, second, ply, move_count) in enumerate(rows):
-            slot = Slot(ordinal, first, second)
+            slot = ScheduledGame(ordinal, first, second)
             is_first = conditions.players[first] == player.key
             players = (player, self._opponent) if is_first else (self._opponent, player)
             game = games.get(remote_handle)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 
 
 class Schedule(Protocol):
@@ -17,10 +17,10 @@ class Schedule(Protocol):
     def total(self) -> int:
         """Return the number of slots; their ordinals are 1 to `total`."""
 
-    def slot(self, ordinal: int) -> Slot:
+    def slot(self, ordinal: int) -> ScheduledGame:
         """Return the slot with this ordinal. Raises IndexError outside 1..total."""
 
-    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+    def slots(self, ordinals: Iterable[int]) -> Iterator[ScheduledGame]:
         """Yield the slots with these ordinals, in their order."""
 
     def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:

@@ -11,7 +11,7 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import Unavailable
-from noughts_server.feed.observer import SlotKey, WatchableGames
+from noughts_server.feed.observer import ScheduledGameKey, WatchableGames
 from noughts_server.store.games.results import TournamentProgress
 
 
@@ -104,10 +104,10 @@ class Channel:
     async def tick(self) -> None:
         """Called every `FeedSettings.interval`."""
 
-    def handle_event(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+    def handle_event(self, slot: ScheduledGameKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         """Handle an event in a game that the channel follows."""
 
-    def handle_stored_game(self, slot: SlotKey, game: FinishedGame) -> None:
+    def handle_stored_game(self, slot: ScheduledGameKey, game: FinishedGame) -> None:
         """Handle the commit of a game that the channel follows."""
 
     def handle_progress(self, progress: TournamentProgress, packed_moves: int) -> None:
@@ -175,12 +175,12 @@ class Channel:
         return pb.WatchResponse(epoch=self._epoch, sequence=self.sequence, **content).SerializeToString()
 
 
-class SlotFollowers:
+class GameFollowers:
     """The channels of each followed slot. The observer observes the slots that have a channel."""
 
     def __init__(self, observer: WatchableGames) -> None:
         self._observer = observer
-        self._channels: defaultdict[SlotKey, list[Channel]] = defaultdict(list)
+        self._channels: defaultdict[ScheduledGameKey, list[Channel]] = defaultdict(list)
 
     def __bool__(self) -> bool:
         return bool(self._channels)
@@ -189,16 +189,16 @@ class SlotFollowers:
         """Return whether any channel follows the slot."""
         return slot in self._channels
 
-    def of(self, slot: SlotKey) -> tuple[Channel, ...]:
+    def of(self, slot: ScheduledGameKey) -> tuple[Channel, ...]:
         """Return the channels that follow the slot."""
         return tuple(self._channels.get(slot, ()))
 
-    def follow(self, slot: SlotKey, channel: Channel) -> pb.WatchedGame | None:
+    def follow(self, slot: ScheduledGameKey, channel: Channel) -> pb.WatchedGame | None:
         """Send all further events of the slot to the channel. Return the slot's game if it is running."""
         self._channels[slot].append(channel)
         return self._observer.observe(slot)
 
-    def leave(self, slot: SlotKey, channel: Channel) -> None:
+    def leave(self, slot: ScheduledGameKey, channel: Channel) -> None:
         """Undo `follow`."""
         self._channels[slot].remove(channel)
         if not self._channels[slot]:

@@ -16,12 +16,12 @@ from noughts_server.feed.channel import (
     ChannelContext,
     FeedCounts,
     FeedSettings,
+    GameFollowers,
     ReadingTime,
-    SlotFollowers,
     Watcher,
 )
 from noughts_server.feed.game_channel import GameChannel
-from noughts_server.feed.observer import GameEvent, SlotKey, WatchableGames
+from noughts_server.feed.observer import GameEvent, ScheduledGameKey, WatchableGames
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
@@ -56,7 +56,7 @@ class Feed:
         self._store = store
         self._bus = bus
         self._observer = observer
-        self._followers = SlotFollowers(self._observer)
+        self._followers = GameFollowers(self._observer)
         self._channels: dict[_ChannelKey, Channel] = {}
         self._reading_time = ReadingTime()
         self._opening = asyncio.Lock()
@@ -158,7 +158,7 @@ class Feed:
         for game in report.games:
             packed_moves[game.tournament] += len(game.moves)
             if (game.tournament, game.ordinal) in self._followers:
-                slot = SlotKey(game.tournament, game.ordinal)
+                slot = ScheduledGameKey(game.tournament, game.ordinal)
                 for channel in self._followers.of(slot):
                     with self._isolating(channel):
                         channel.handle_stored_game(slot, game)

@@ -7,8 +7,8 @@ from noughts_referee.rules import VOID
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import game_name, tournament_name
-from noughts_server.feed.channel import Channel, ChannelContext, SlotFollowers
-from noughts_server.feed.observer import SlotKey
+from noughts_server.feed.channel import Channel, ChannelContext, GameFollowers
+from noughts_server.feed.observer import ScheduledGameKey
 from noughts_server.feed.stored import end_message, missing_plies, read_game
 from noughts_server.store.engine.database import Store
 
@@ -17,14 +17,14 @@ class GameChannel(Channel):
     """A game that is waiting, running or finished."""
 
     def __init__(
-        self, slug: str, ordinal: int, store: Store, followers: SlotFollowers, context: ChannelContext
+        self, slug: str, ordinal: int, store: Store, followers: GameFollowers, context: ChannelContext
     ) -> None:
         super().__init__(context, context.settings.buffered_events)
         self._name = game_name(tournament_name(slug), ordinal)
         self._read = partial(read_game, slug=slug, ordinal=ordinal)
         self._store = store
         self._followers = followers
-        self._slot: SlotKey | None = None
+        self._slot: ScheduledGameKey | None = None
         self._must_read = False
         """Whether the game has possibly ended without a commit, because its tournament changed."""
 
@@ -57,7 +57,7 @@ class GameChannel(Channel):
                 self.emit(pb.Increments(ends=[end]))
                 self.finish()
 
-    def handle_event(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+    def handle_event(self, slot: ScheduledGameKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         if self.is_over:
             return  # In a cluster, the commit, which ends the channel, can arrive before the last plies.
         if isinstance(event, pb.WatchedPly):
@@ -68,7 +68,7 @@ class GameChannel(Channel):
             self._set_game(event)
             self.resync_watchers(pb.Resync.REASON_PLAYED_AGAIN)
 
-    def handle_stored_game(self, slot: SlotKey, game: FinishedGame) -> None:
+    def handle_stored_game(self, slot: ScheduledGameKey, game: FinishedGame) -> None:
         if not self.is_over:
             plies = missing_plies(self._game, game)
             self.emit(pb.Increments(plies=plies, ends=[end_message(self._name, self._game.variant, game)]))

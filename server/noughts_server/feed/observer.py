@@ -13,7 +13,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import GameConditions, Slot
+from noughts_referee.work_units import GameConditions, ScheduledGame
 from noughts_server.convert.times import time_control_message
 from noughts_server.core.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
@@ -25,7 +25,7 @@ PLAYED = "feed.played"
 """The subject of events in observed games, published as `GameEvent`."""
 
 
-class SlotKey(NamedTuple):
+class ScheduledGameKey(NamedTuple):
     """A scheduled game on this server."""
 
     tournament: int
@@ -36,7 +36,7 @@ class SlotKey(NamedTuple):
 class GameEvent(NamedTuple):
     """An event in an observed game: its start or a ply."""
 
-    slot: SlotKey
+    slot: ScheduledGameKey
     event: pb.WatchedGame | pb.WatchedPly
 
 
@@ -46,19 +46,19 @@ class WatchableGames(Protocol):
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
         """Call the handler with each event in observed slots, once and in order, while the block runs."""
 
-    def observe(self, slot: SlotKey) -> pb.WatchedGame | None:
+    def observe(self, slot: ScheduledGameKey) -> pb.WatchedGame | None:
         """Publish the events of this slot until `stop_observing` was called as often.
 
         Return the slot's game if it is running.
         """
 
-    def stop_observing(self, slot: SlotKey) -> None:
+    def stop_observing(self, slot: ScheduledGameKey) -> None:
         """Undo one call of `observe`."""
 
-    def is_observed(self, slot: SlotKey) -> bool:
+    def is_observed(self, slot: ScheduledGameKey) -> bool:
         """Return whether a game is running in this observed slot."""
 
-    def running(self, tournament: int) -> Iterator[SlotKey]:
+    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
         """Yield slots of the tournament with running games; only some of them if there are very many."""
 
     def count_running(self, tournament: int) -> int:
@@ -71,27 +71,27 @@ class FeedObserver:
     def __init__(self, referee: Referee, bus: Bus) -> None:
         self._referee = referee
         self._bus = bus
-        self._observed_slots: Counter[SlotKey] = Counter()
+        self._observed_slots: Counter[ScheduledGameKey] = Counter()
         self._observed_games: dict[int, _ObservedGame] = {}
         """The running games of observed slots, by handle."""
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
         return listening(self._bus, PLAYED, handler)
 
-    def observe(self, slot: SlotKey) -> pb.WatchedGame | None:
+    def observe(self, slot: ScheduledGameKey) -> pb.WatchedGame | None:
         if not self._observed_slots:
             self._referee.observer = self
         self._observed_slots[slot] += 1
         return self.snapshot(slot)
 
-    def snapshot(self, slot: SlotKey) -> pb.WatchedGame | None:
+    def snapshot(self, slot: ScheduledGameKey) -> pb.WatchedGame | None:
         """Return the game of an observed slot if it is running."""
         for game in self._referee.running(slot.tournament):
             if game.slot.ordinal == slot.ordinal:
                 return _game_message(self._observed_games.setdefault(game.handle, _ObservedGame(game)))
         return None
 
-    def stop_observing(self, slot: SlotKey) -> None:
+    def stop_observing(self, slot: ScheduledGameKey) -> None:
         self._observed_slots[slot] -= 1
         if self._observed_slots[slot] > 0:
             return
@@ -100,11 +100,11 @@ class FeedObserver:
         if not self._observed_slots:
             self._referee.observer = None
 
-    def is_observed(self, slot: SlotKey) -> bool:
+    def is_observed(self, slot: ScheduledGameKey) -> bool:
         return any(observed.slot == slot for observed in self._observed_games.values())
 
-    def running(self, tournament: int) -> Iterator[SlotKey]:
-        return (SlotKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
+    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
+        return (ScheduledGameKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
 
     def count_running(self, tournament: int) -> int:
         return self._referee.count_running(tournament)
@@ -112,7 +112,8 @@ class FeedObserver:
     # Called by the referee.
 
     def note_start(self, game: Game) -> None:
-        # This runs for every game of the server while there are watchers. A plain tuple equals a SlotKey and is faster.
+        # This runs for every game of the server while there are watchers. A plain tuple is faster than an equal
+        # ScheduledGameKey.
         if (game.conditions.tournament, game.slot.ordinal) in self._observed_slots:
             observed = self._observed_games[game.handle] = _ObservedGame(game)
             self._bus.publish(PLAYED, GameEvent(observed.slot, _game_message(observed)))
@@ -150,7 +151,7 @@ class _ObservedGame:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.slot = SlotKey(game.conditions.tournament, game.slot.ordinal)
+        self.slot = ScheduledGameKey(game.conditions.tournament, game.slot.ordinal)
         self.plies = len(game.moves)
         """The number of published plies."""
         self.scores = dict(game.scores or {})
@@ -159,7 +160,7 @@ class _ObservedGame:
         """Whether scores are not published before the end of the game, because they would help the opponent."""
 
 
-def waiting_game(conditions: GameConditions, slot: Slot) -> pb.WatchedGame:
+def waiting_game(conditions: GameConditions, slot: ScheduledGame) -> pb.WatchedGame:
     """Return the message for a game that has not begun."""
     message = pb.WatchedGame(name=game_name(conditions.name, slot.ordinal), variant=conditions.variant.name)
     message.first, message.second = conditions.labels[slot.first], conditions.labels[slot.second]

@@ -12,7 +12,7 @@ from noughts_server.convert.matches import candidates_messages, match_statistics
 from noughts_server.convert.tournaments import entry_labels, standing_message
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import game_name
-from noughts_server.feed.observer import SlotKey, add_scores, set_clocks, set_time_factor, waiting_game
+from noughts_server.feed.observer import ScheduledGameKey, add_scores, set_clocks, set_time_factor, waiting_game
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game
@@ -34,7 +34,7 @@ _MOST_FEATURED = 16
 class ReadGame(NamedTuple):
     """A scheduled game with its state in the store."""
 
-    slot: SlotKey
+    slot: ScheduledGameKey
     message: pb.WatchedGame
 
 
@@ -65,7 +65,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         if tournament.ended:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
-        return ReadGame(SlotKey(tournament.id, ordinal), message)
+        return ReadGame(ScheduledGameKey(tournament.id, ordinal), message)
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
     add_scores(message, game.scores)
@@ -82,7 +82,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
             # because the times of its choices do not show whose clock ran.
             first_us, second_us = clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies)
             set_clocks(message, first_us, second_us)
-    return ReadGame(SlotKey(tournament.id, ordinal), message)
+    return ReadGame(ScheduledGameKey(tournament.id, ordinal), message)
 
 
 def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedTournament]:

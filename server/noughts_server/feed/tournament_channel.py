@@ -11,8 +11,8 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame
-from noughts_server.feed.channel import Channel, ChannelContext, SlotFollowers
-from noughts_server.feed.observer import SlotKey, WatchableGames
+from noughts_server.feed.channel import Channel, ChannelContext, GameFollowers
+from noughts_server.feed.observer import ScheduledGameKey, WatchableGames
 from noughts_server.feed.stored import end_message, read_featured, read_tournament
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.results import TournamentProgress
@@ -94,7 +94,7 @@ class TournamentsChannel(Channel):
         self,
         slug: str | None,
         store: Store,
-        followers: SlotFollowers,
+        followers: GameFollowers,
         observer: WatchableGames,
         context: ChannelContext,
         *,
@@ -107,7 +107,7 @@ class TournamentsChannel(Channel):
         self._observer = observer
         self._most_boards = most_boards
         self._tournaments: dict[int, _TournamentState] = {}
-        self._boards: dict[SlotKey, _Board] = {}
+        self._boards: dict[ScheduledGameKey, _Board] = {}
         self._pending = pb.Increments()
         self._reading_time = context.reading_time
         self._must_read = True
@@ -131,7 +131,7 @@ class TournamentsChannel(Channel):
             await self._read()
         self._send_changes()
 
-    def handle_event(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+    def handle_event(self, slot: ScheduledGameKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         if isinstance(event, pb.WatchedPly):
             self._pending.plies.append(event)
             return
@@ -139,7 +139,7 @@ class TournamentsChannel(Channel):
         self._forget_pending(event.name)
         self._pending.games.append(event)
 
-    def handle_stored_game(self, slot: SlotKey, game: FinishedGame) -> None:
+    def handle_stored_game(self, slot: ScheduledGameKey, game: FinishedGame) -> None:
         board = self._boards.get(slot)
         if board is not None and not board.ended:
             board.ended = True
@@ -242,13 +242,13 @@ class TournamentsChannel(Channel):
             self._pending.games.append(game)
             free -= 1
 
-    def _candidates(self) -> Iterator[SlotKey]:
+    def _candidates(self) -> Iterator[ScheduledGameKey]:
         """Return running games without a board.
 
         The games of tournaments with the fewest boards are first; among these tournaments, the newest is first.
         """
         boards = Counter(slot.tournament for slot, board in self._boards.items() if not board.ended)
-        candidates: list[tuple[int, SlotKey]] = []
+        candidates: list[tuple[int, ScheduledGameKey]] = []
         for key in reversed(self._tournaments):
             slots = (slot for slot in self._observer.running(key) if slot not in self._boards)
             # The key of a candidate is the number of boards that its tournament has before this one.
@@ -265,6 +265,6 @@ class TournamentsChannel(Channel):
             if plies[index].game == name:
                 del plies[index]
 
-    def _drop(self, slot: SlotKey, increments: pb.Increments) -> None:
+    def _drop(self, slot: ScheduledGameKey, increments: pb.Increments) -> None:
         increments.gone.append(self._boards.pop(slot).name)
         self._followers.leave(slot, self)

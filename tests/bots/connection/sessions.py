@@ -8,7 +8,7 @@ from noughts_bots.connection.events import SessionEvent
 from noughts_bots.connection.session import play
 from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position, Variant, game_seed, side_seed
-from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
+from noughts_referee.work_units import FinishedGame, GameConditions, ScheduledGame, unpack_moves
 from tests.bots.random_bots import ArrayRandomBot, AsyncRandomBot, BatchRandomBot, RandomBot, SlowRandomBot, login
 from tests.support.games import conditions, unit
 from tests.support.loopback import Loopback
@@ -16,7 +16,7 @@ from tests.support.loopback import Loopback
 KINDS: list[type[Bot]] = [RandomBot, SlowRandomBot, AsyncRandomBot, BatchRandomBot, ArrayRandomBot]
 
 
-def expected_moves(shared: GameConditions, slot: Slot) -> list[int]:
+def expected_moves(shared: GameConditions, slot: ScheduledGame) -> list[int]:
     """Return the moves that two random bots must play in this scheduled game."""
     seeds = [side_seed(game_seed(shared.seed, slot.ordinal), side) for side in (0, 1)]
     position = Position(shared.variant)

@@ -11,7 +11,7 @@ import pytest
 from noughts_bots.connection.events import Online
 from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position, game_seed, side_seed
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from tests.bots.connection.sessions import running_bots
 from tests.bots.random_bots import RandomBot, work_hard
 from tests.support.games import conditions, unit
@@ -48,7 +48,7 @@ async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
         shared = conditions("mnk:1,1,1")
         bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
         async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
-            server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
+            server.referee.add(unit(shared, [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 21)]))
             await wait_until(lambda: len(server.finished) == 14)
             assert bot.pondering.is_set()
             # Meanwhile it acknowledges frames and echoes heartbeats, so it stays online.
@@ -63,7 +63,7 @@ async def test_a_frame_is_acknowledged_while_the_bot_thinks(server: Loopback) ->
     shared = conditions("mnk:1,3,3")
     bot = Pondering(side_seed(game_seed(shared.seed, 2), 0))
     async with raw_bot(server, 2) as opponent, running_bots(server.port, bot_1=bot):
-        server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 0, 1)]))
+        server.referee.add(unit(shared, [ScheduledGame(1, 0, 1), ScheduledGame(2, 0, 1)]))
         assert (await opponent.next_questions())[0].game == 1
         await wait_until(bot.pondering.is_set)
         await opponent.send((1, 1, 1))
@@ -113,7 +113,7 @@ async def test_a_bot_that_was_slow_once_returns_to_the_event_loop(server: Loopba
 async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -> None:
     bot = ThreadRecorder(partial(time.sleep, 0.03))
     async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
-        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
+        server.referee.add(unit(conditions("mnk:1,1,1"), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 41)]))
         await server.finished_games(40)
     assert bot.threads[1] == threading.get_ident()
 
@@ -121,7 +121,7 @@ async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -
 async def test_a_bot_that_sleeps_at_each_question_moves_to_a_thread(server: Loopback) -> None:
     bot = ThreadRecorder(*[partial(time.sleep, 0.03)] * 12)
     async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
-        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
+        server.referee.add(unit(conditions("mnk:1,1,1"), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 13)]))
         await server.finished_games(12)
     event_loop_thread = threading.get_ident()
     assert bot.threads[:3] == [event_loop_thread] * 3
@@ -138,7 +138,7 @@ async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopba
             return position.free[0]
 
     async with running_bots(server.port, bot_1=Together(), bot_2=RandomBot()):
-        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
+        server.referee.add(unit(conditions("mnk:1,1,1"), [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 21)]))
         await server.finished_games(20)
 
 
@@ -153,7 +153,7 @@ async def test_an_unanswered_question_delays_no_other(server: Loopback) -> None:
             return position.free[0]
 
     async with running_bots(server.port, bot_1=Absent(), bot_2=RandomBot()):
-        server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
+        server.referee.add(unit(shared, [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 6)]))
         games = await server.finished_games(4)
         assert {game.ordinal for game in games} == {2, 3, 4, 5}
 
@@ -162,7 +162,7 @@ async def test_a_slow_bot_never_thinks_about_two_questions_at_once(server: Loopb
     shared = conditions("mnk:1,1,1")
     bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
     async with link_to(server.port) as link, running_bots(link.port, bot_1=bot, bot_2=RandomBot()) as events:
-        server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
+        server.referee.add(unit(shared, [ScheduledGame(ordinal, 0, 1) for ordinal in range(1, 7)]))
         await wait_until(bot.pondering.is_set)
         await server.finished_games(2)
         link.cut()

@@ -8,12 +8,12 @@ import pytest
 from noughts_proto.v1 import cluster_pb2, feed_pb2
 from noughts_server.cluster.remote_observer import RemoteObserver
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.store.engine.database import Store
 from tests.support.databases import make_database
 
-SLOT = SlotKey(1, 7)
+SLOT = ScheduledGameKey(1, 7)
 NAME = "tournaments/cup/games/7"
 
 

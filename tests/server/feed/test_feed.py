@@ -16,7 +16,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.core.limits import Limits
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
-from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
 from noughts_server.feed.stored import read_game
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.runtime.bus import listening
@@ -355,7 +355,7 @@ async def test_a_tournaments_boards_carry_every_ply(cinema: WatchedServer, token
 
 
 async def test_a_frame_has_only_the_newest_state_of_a_board(cinema: WatchedServer, token: str) -> None:
-    bus, slot = cinema.client.server.bus, SlotKey(1, 1)
+    bus, slot = cinema.client.server.bus, ScheduledGameKey(1, 1)
 
     def publish(*events: pb.WatchedGame | pb.WatchedPly) -> None:
         for event in events:

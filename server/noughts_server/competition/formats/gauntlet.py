@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 
@@ -24,14 +24,14 @@ class Gauntlet:
     def total(self) -> int:
         return self.games_per_pair * (self.entries - 1)
 
-    def slot(self, ordinal: int) -> Slot:
+    def slot(self, ordinal: int) -> ScheduledGame:
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         cycle, place = divmod(ordinal - 1, self.entries - 1)
         opponent = place + 1
-        return Slot(ordinal, opponent, 0) if (cycle + place) % 2 else Slot(ordinal, 0, opponent)
+        return ScheduledGame(ordinal, opponent, 0) if (cycle + place) % 2 else ScheduledGame(ordinal, 0, opponent)
 
-    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+    def slots(self, ordinals: Iterable[int]) -> Iterator[ScheduledGame]:
         return map(self.slot, ordinals)
 
     def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 
@@ -51,20 +51,20 @@ class RoundRobin:
         """
         return turn * ((self._circle + 1) // 2) % self._circle
 
-    def slot(self, ordinal: int) -> Slot:
+    def slot(self, ordinal: int) -> ScheduledGame:
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         index, board = divmod(ordinal - 1, self.games_per_round)
         cycle, turn = divmod(index, self.rounds_per_cycle)
         first, second = self._pairing(turn, board)
-        return Slot(ordinal, second, first) if cycle % 2 else Slot(ordinal, first, second)
+        return ScheduledGame(ordinal, second, first) if cycle % 2 else ScheduledGame(ordinal, first, second)
 
-    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+    def slots(self, ordinals: Iterable[int]) -> Iterator[ScheduledGame]:
         """Yield the slots with these ordinals, faster than `slot` does: pairings repeat every second cycle."""
         period = 2 * self.rounds_per_cycle * self.games_per_round
         pairings: dict[int, tuple[int, int]] = {}
-        # This takes half the time of calling Slot, and every game needs a slot.
-        new_slot = partial(tuple.__new__, Slot)
+        # This takes half the time of calling ScheduledGame, and every game needs a slot.
+        new_slot = partial(tuple.__new__, ScheduledGame)
         for ordinal in ordinals:
             place = (ordinal - 1) % period
             pair = pairings.get(place)

@@ -76,7 +76,7 @@ class HeadToHead(NamedTuple):
     """Newest first."""
 
 
-class _Slot(NamedTuple):
+class _BotGame(NamedTuple):
     """A slot of the bot, or the end of a tournament, with the ordinal `_END` and no tournament."""
 
     tournament_id: int
@@ -203,7 +203,7 @@ def _slots(
     bot_id: int,
     opponent_id: int | None = None,
     below: Mapping[int, int] = _NO_LIMITS,
-) -> Iterator[_Slot]:
+) -> Iterator[_BotGame]:
     """Yield the bot's slots, from the highest one with a game downwards, and the end of each tournament.
 
     `below` has an exclusive upper limit of the ordinals of some tournaments, by key.
@@ -217,8 +217,8 @@ def _slots(
                 before = min(below.get(key, tournament.highest + 1), tournament.highest + 1)
                 opponents = None if others is None else others[key]
                 for ordinal in _ordinals(connection, tournament, own[key], opponents, before):
-                    yield _Slot(key, ordinal, tournament.tournament, own[key])
-            yield _Slot(key, _END)
+                    yield _BotGame(key, ordinal, tournament.tournament, own[key])
+            yield _BotGame(key, _END)
 
 
 def _ordinals(
@@ -236,7 +236,7 @@ def _ordinals(
     return (ordinal for ordinal, _ in groupby(merge(*parts, reverse=True)))
 
 
-def _read(connection: Connection, slots: Iterable[_Slot], game_filter: GameFilter) -> list[StoredGame]:
+def _read(connection: Connection, slots: Iterable[_BotGame], game_filter: GameFilter) -> list[StoredGame]:
     """Return the games of these slots, in their order."""
     requests: list[SomeGames] = []
     for _, group in groupby(slots, key=lambda slot: slot.tournament_id):

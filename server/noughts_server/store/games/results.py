@@ -32,10 +32,10 @@ from noughts_server.store.pairing.ladders import append_to_ladder, note_absences
 from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
 from noughts_server.store.ratings.rater import (
+    EntryResult,
     FoldingState,
     Ledger,
     Progress,
-    SlotResult,
     bots_of,
     owners_of,
     tournament_rows,
@@ -324,7 +324,7 @@ def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last:
 
 
 def counted_scores(
-    scores: Mapping[SlotResult, int],
+    scores: Mapping[EntryResult, int],
 ) -> tuple[dict[tuple[int, int], list[int]], dict[int, list[int]]]:
     """Return the wins, draws and losses of each pair of entries and of each entry, from the numbers of results."""
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -349,7 +349,7 @@ def bot_pairs(pairs: Mapping[tuple[int, int], list[int]], bots: Sequence[int]) -
 
 
 def _count_scores(
-    connection: Connection, row: Row[Any], progress: Progress, scores: list[SlotResult], sign: int = 1
+    connection: Connection, row: Row[Any], progress: Progress, scores: list[EntryResult], sign: int = 1
 ) -> None:
     pairs, totals = counted_scores({score: sign * count for score, count in Counter(scores).items()})
     pair_rows = [
@@ -366,7 +366,7 @@ def _count_scores(
 
 
 def _record_meetings(
-    connection: Connection, tournament_id: int, progress: Progress, scores: Iterable[SlotResult]
+    connection: Connection, tournament_id: int, progress: Progress, scores: Iterable[EntryResult]
 ) -> None:
     """Record that these bots have met in the tournament, unless this process has recorded it before."""
     bots, met = progress.bots, progress.met
@@ -377,9 +377,9 @@ def _record_meetings(
         met |= new
 
 
-def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> None:
+def _fold(row: Row[Any], progress: Progress, fresh: dict[int, EntryResult], ledger: Ledger) -> None:
     """Rate the games up to the new first gap, and count all new games."""
-    run: list[SlotResult] = []
+    run: list[EntryResult] = []
     beyond = progress.beyond
     beyond.update(fresh)
     while (score := beyond.pop(progress.folded + len(run) + 1, None)) is not None:

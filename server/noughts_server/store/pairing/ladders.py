@@ -12,7 +12,7 @@ from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import TournamentState, bots, entries, entries_with_bots, tournaments
-from noughts_server.store.pairing.pairings import NewSlot, append_slots, points_of_first, slots_with_results
+from noughts_server.store.pairing.pairings import NewScheduledGame, append_slots, points_of_first, slots_with_results
 
 _PAIR = 2
 
@@ -62,19 +62,19 @@ class StoredLadder:
                 self._absent.discard(row.number)
                 self._ladder.record_return(row.number)
 
-    def pair(self, at_once: int) -> list[NewSlot]:
+    def pair(self, at_once: int) -> list[NewScheduledGame]:
         """Return the slots of the pairings that can begin now, so that `at_once` games can be played concurrently.
 
         Games that wait for an absent bot do not count.
         """
         most = max(1, at_once // self._length) - self._ladder.live_pairings
-        slots: list[NewSlot] = []
+        slots: list[NewScheduledGame] = []
         number = self.games_total // self._length
         for first, second in self._ladder.pair(most):
             self._open[number] = _OpenPairing(first, second)
             for game in range(self._length):
                 swapped = game % _PAIR
-                slot = NewSlot(
+                slot = NewScheduledGame(
                     first_entry=second if swapped else first,
                     second_entry=first if swapped else second,
                     game_pair=(number * self._length + game) // _PAIR,

@@ -20,7 +20,7 @@ from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, est
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics, counted_game, opening_of
 from noughts_server.statistics.sprt import Decision, Sprt
 from noughts_server.store.engine.schema import entries, games, pairings, tournaments
-from noughts_server.store.pairing.pairings import NewSlot, append_slots
+from noughts_server.store.pairing.pairings import NewScheduledGame, append_slots
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_settings
 
@@ -195,7 +195,7 @@ class StoredCandidates(StoredMatch):
             connection.execute(delete(pairings).where(later))
             return total
         slots = [
-            NewSlot(first_entry=first, second_entry=second, game_pair=game_pair, round=0)
+            NewScheduledGame(first_entry=first, second_entry=second, game_pair=game_pair, round=0)
             for candidate, game_pair in self._candidates.pairs_from(before // 2)
             for first, second in ((candidate + 1, 0), (0, candidate + 1))
         ]

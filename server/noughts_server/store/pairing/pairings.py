@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, CursorResult, Row, and_, func, insert, select, update
 
 from noughts_referee.rules import Result
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import ScheduledGame
 from noughts_server.competition.schedule import Schedule
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import games, pairings, tournaments
@@ -16,7 +16,7 @@ _ROWS_AT_ONCE = 256
 _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
-class NewSlot(NamedTuple):
+class NewScheduledGame(NamedTuple):
     """A slot that is not stored yet. It gets the next ordinal."""
 
     first_entry: int
@@ -41,16 +41,16 @@ class StoredSchedule:
         self._base = base
         self._base_total = base.total if base is not None else 0
 
-    def slot(self, ordinal: int) -> Slot:
+    def slot(self, ordinal: int) -> ScheduledGame:
         if not 1 <= ordinal <= self.total:
             raise IndexError(f"slot {ordinal} of {self.total}")
         return next(self.slots([ordinal]))
 
-    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+    def slots(self, ordinals: Iterable[int]) -> Iterator[ScheduledGame]:
         numbers = list(ordinals)
         if self._base is not None:
             yield from self._base.slots(ordinal for ordinal in numbers if ordinal <= self._base_total)
-        yield from (Slot(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(numbers))
+        yield from (ScheduledGame(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(numbers))
 
     def game_pairs(self, ordinals: Iterable[int]) -> Iterator[int]:
         numbers = list(ordinals)
@@ -111,7 +111,7 @@ def points_of_first(first: int, x: int, result: int) -> float:
     return points if x == first else 1 - points
 
 
-def append_slots(connection: Connection, tournament_id: int, total: int, slots: Sequence[NewSlot]) -> int:
+def append_slots(connection: Connection, tournament_id: int, total: int, slots: Sequence[NewScheduledGame]) -> int:
     """Store slots after the first `total` slots, and return the new total."""
     rows = [
         {

@@ -17,7 +17,7 @@ from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.matches import stored_match
-from noughts_server.store.pairing.pairings import NewSlot
+from noughts_server.store.pairing.pairings import NewScheduledGame
 from noughts_server.store.tournament_options import read_settings
 
 
@@ -118,7 +118,7 @@ def _append(connection: Connection, tournament: Row[Any], batch: PairingBatch) -
     # A pairing of a round has one pair of games or several.
     numbers = count(pairings.next_game_pair(connection, tournament.id, None))
     slots = [
-        NewSlot(first_entry=first, second_entry=second, game_pair=number, round=batch.round)
+        NewScheduledGame(first_entry=first, second_entry=second, game_pair=number, round=batch.round)
         for one, other in batch.pairings
         for number in islice(numbers, batch.games // _PAIR)
         for first, second in ((one, other), (other, one))

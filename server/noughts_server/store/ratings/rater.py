@@ -34,7 +34,7 @@ from noughts_server.store.pairing.ladders import StoredLadder
 from noughts_server.store.pairing.matches import StoredMatch
 from noughts_server.store.people.webhooks import report_event
 
-SlotResult = tuple[int, int, int]
+EntryResult = tuple[int, int, int]
 """First entry, second entry, result."""
 
 HistoryRow = tuple[int, int, int, float, int]
@@ -54,7 +54,7 @@ class Progress:
 
     folded: int
     games_done: int
-    beyond: dict[int, SlotResult]
+    beyond: dict[int, EntryResult]
     """The stored games behind the first gap, by ordinal."""
     bots: tuple[int, ...]
     """The bot of each entry."""
@@ -141,7 +141,7 @@ class Ledger:
         self._read_seq = self._head.first_seq + self._head.games if self._head else 1
         self._next_seq = self._read_seq
 
-    def fold(self, tournament_id: int, progress: Progress, span: int, scores: Sequence[SlotResult]) -> None:
+    def fold(self, tournament_id: int, progress: Progress, span: int, scores: Sequence[EntryResult]) -> None:
         """Rate the next `span` slots of a rated tournament, in which `scores` were played, and log them."""
         list_id = progress.rating_list
         if list_id is None or not span:
@@ -184,7 +184,7 @@ class Ledger:
         tournament_id: int,
         progress: Progress,
         rated: dict[int, Rating],
-        scores: Sequence[SlotResult],
+        scores: Sequence[EntryResult],
     ) -> None:
         """Report the win over the largest rating difference, if it is a record of its list.
 
@@ -192,7 +192,7 @@ class Ledger:
         withdrawn and absent bots lose games without a move.
         """
         most = _LEAST_UPSET
-        upset: SlotResult | None = None
+        upset: EntryResult | None = None
         owners = progress.owners
         for score in set(scores):
             first, second, result = score
@@ -244,7 +244,7 @@ class Ledger:
 
 
 def rate_scores(
-    scores: Iterable[SlotResult],
+    scores: Iterable[EntryResult],
     bots: Sequence[int],
     rated: dict[int, Rating],
     on_point: Callable[[int, Rating], None],

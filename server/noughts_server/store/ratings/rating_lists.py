@@ -180,7 +180,7 @@ class Replay:
             for list_id, bot, count, rating, at in self._connection.execute(select(rating_history))
         }
 
-    def scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
+    def scores(self, run: Row[Any]) -> Iterator[rater.EntryResult]:
         """Yield the games of a run of the log."""
         slots = games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1)
         statement = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)

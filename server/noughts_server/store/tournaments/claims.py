@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, case, exists, func, select, update
 
-from noughts_referee.work_units import GameSoFar, Slot
+from noughts_referee.work_units import GameSoFar, ScheduledGame
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.core.errors import NotFound
 from noughts_server.store import nodes
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
     number: int
     """The unit's number."""
     attempt: int
-    slots: tuple[Slot, ...]
+    slots: tuple[ScheduledGame, ...]
     """The slots without a game, in order; empty if the unit is complete."""
     game_pairs: tuple[int, ...]
     """The number of each slot's pair of games if the tournament has openings; else empty."""

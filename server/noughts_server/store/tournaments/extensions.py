@@ -8,7 +8,7 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 from noughts_server.competition.schedule import Schedule
 from noughts_server.core.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.engine.schema import Kind, TournamentState
-from noughts_server.store.pairing.pairings import NewSlot, append_slots, next_game_pair
+from noughts_server.store.pairing.pairings import NewScheduledGame, append_slots, next_game_pair
 from noughts_server.store.pairing.rounds import pair_next
 from noughts_server.store.tournaments.tournaments import (
     MOST_GAMES,
@@ -118,7 +118,7 @@ def _append(connection: Connection, tournament: Tournament, whole: Schedule, slo
     new = []
     for (_, first, second), old_number in zip(whole.slots(slots), whole.game_pairs(slots), strict=True):
         number = new_numbers.setdefault(old_number, next_pair + len(new_numbers))
-        new.append(NewSlot(first_entry=first, second_entry=second, game_pair=number, round=0))
+        new.append(NewScheduledGame(first_entry=first, second_entry=second, game_pair=number, round=0))
     _check_total(tournament, append_slots(connection, tournament.id, tournament.games_total, new))
 
 
