@@ -56,8 +56,8 @@ STORE = (
     Fault(
         name="item-on-two-pages",
         file=f"{_STORE}/engine/pages.py",
-        before="place < last if descending",
-        after="place <= last if descending",
+        before="sort_key < last_key if descending",
+        after="sort_key <= last_key if descending",
         harm="The last item of a page is also the first of the next one.",
         near=("tests/server/store/test_pages.py", "tests/server/store/test_tournaments.py"),
         wider=("tests/server/store", "tests/server/services"),

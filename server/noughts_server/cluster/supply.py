@@ -19,7 +19,7 @@ from noughts_server.cluster.codecs import REFEREES
 from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_stop
@@ -114,7 +114,7 @@ class SharedUnits:
                     await self._hand_over()
             if playing is None or not await self._add_games(tournament, opened_units, playing):
                 # Continue after games were stored, after nodes have joined or left, or after some time.
-                await set_within(self._news, _CHECK_SECONDS)
+                await wait_until_set(self._news, _CHECK_SECONDS)
         # Reset this before the tournament is read: a change during the reading must be noticed.
         self._changed = False
         return await supply.read_tournament()
@@ -252,7 +252,7 @@ class SharedPlay:
             while True:
                 self._news.clear()
                 await self._check_all()
-                await set_within(self._news, _CHECK_SECONDS)
+                await wait_until_set(self._news, _CHECK_SECONDS)
 
     def resynchronise(self, own_units: frozenset[tuple[int, int]]) -> None:
         """Stop the tournaments of which others could claim units that were being played here.

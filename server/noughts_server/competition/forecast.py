@@ -52,12 +52,12 @@ def longest_game(times: list[TimeControl], plies: int) -> float | None:
     if not all(time.timed for time in times):
         return None
     moves = plies / 2
-    sides = []
+    side_us = []
     for time in times:
         by_moves = moves * time.move_us
         by_base_time = time.bank_us + moves * time.increment_us
         if time.move_us and time.bank_us:
-            sides.append(min(by_moves, by_base_time))
+            side_us.append(min(by_moves, by_base_time))
         else:
-            sides.append(by_moves or by_base_time)
-    return 2 * sum(sides) / len(sides) / MICROSECONDS
+            side_us.append(by_moves or by_base_time)
+    return 2 * sum(side_us) / len(side_us) / MICROSECONDS

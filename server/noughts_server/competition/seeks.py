@@ -14,14 +14,14 @@ _EXAMPLE = "variant=connect4,time=1/move,rating=+-200"
 
 
 class SeekError(InvalidInput):
-    """An invalid wish for games."""
+    """An invalid seek."""
 
     text = "seek {got!r}: expected {expected}"
 
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """The wish of a bot for rated games."""
+    """The rated games that a bot seeks."""
 
     variant: str
     """Its canonical name."""
@@ -46,7 +46,7 @@ class Seeker:
     """The store's key."""
     seek: Seek
     rating: float
-    """In the list of the wish's variant and time."""
+    """In the list of the variant and the time class that it seeks."""
     since: float
     """When it began to wait, in seconds of any clock."""
     last_opponent: int | None = None
@@ -76,7 +76,7 @@ def parse_seek(text: str) -> Seek:
 
 
 def checked_seek(variant: str, time: TimeControl, rating_range: int) -> Seek:
-    """Return the wish with the canonical name of its variant. Raises SeekError."""
+    """Return the seek with the canonical name of its variant. Raises SeekError."""
     try:
         canonical = parse_variant(variant).name
     except VariantError as error:
@@ -87,7 +87,7 @@ def checked_seek(variant: str, time: TimeControl, rating_range: int) -> Seek:
 
 
 def pair_seekers(seekers: Iterable[Seeker], now: float) -> Iterator[tuple[Seeker, Seeker]]:
-    """Yield pairs of bots with matching wishes; no bot is in two.
+    """Yield pairs of bots with matching seeks; no bot is in two.
 
     The one that has waited longest gets the possible opponent with the nearest rating.
     """

@@ -31,7 +31,7 @@ from noughts_server.hosting.unpacked import UnpackedPrograms, space_of
 from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
@@ -221,7 +221,7 @@ class SubmittedBots:
                                 playing.task.cancel()
                         self._start_and_charge(tasks)
                         checked.set()
-                        await set_within(self._news, _TICK_SECONDS)
+                        await wait_until_set(self._news, _TICK_SECONDS)
             finally:  # No task waits for a server that has stopped.
                 checked.set()
                 self._checked.set()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from noughts_referee.children.dialled_frames import Carry
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import listening
-from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
@@ -115,7 +115,7 @@ class LocalTournament:
                 on_progress(tournament, table)
                 if tournament.state is TournamentState.FINISHED:
                     return
-                await set_within(finished, _TICK_SECONDS)
+                await wait_until_set(finished, _TICK_SECONDS)
 
     def _enter(self, connection: Connection) -> int:
         """Create the tournament, or add the missing games and bots to a resumed one; return the owner's key."""

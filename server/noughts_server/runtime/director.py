@@ -15,7 +15,7 @@ import structlog
 from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import Draining, NoughtsError
 from noughts_server.core.resource_names import short
-from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.runtime.supply import U
 from noughts_server.runtime.tournament_play import LocalPlay, TournamentPlay
 from noughts_server.store.engine.database import Connection, Store
@@ -219,7 +219,7 @@ class Director:
             except NoughtsError as error:
                 logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
-            await set_within(self._rescheduled, delay)
+            await wait_until_set(self._rescheduled, delay)
 
     async def open_seasons(self) -> None:
         """Open the next season of each league whose last one has ended."""

@@ -20,7 +20,7 @@ async def running(*endless: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 task.cancel()
 
 
-async def set_within(event: asyncio.Event, seconds: float) -> None:
+async def wait_until_set(event: asyncio.Event, seconds: float) -> None:
     """Return when the event is set, or after this many seconds."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):

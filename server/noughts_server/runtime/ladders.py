@@ -1,4 +1,4 @@
-"""Have the bots of ladders paired when they connect, and not while they are offline."""
+"""Pair the bots of ladders when they connect, and not while they are offline."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import structlog
 
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.endless_work import logging_errors, set_within
+from noughts_server.runtime.endless_work import logging_errors, wait_until_set
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import PRESENCE, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
@@ -16,7 +16,7 @@ from noughts_server.store.pairing.ladders import LadderEntry, ladder_entries
 logger = structlog.get_logger("noughts.ladders")
 
 _CHECK_SECONDS = 1.0
-"""In a cluster, no event reports the bots of other servers."""
+"""The longest time between two checks. In a cluster, no event reports the bots of other servers."""
 _PAUSE_SECONDS = 0.1
 """The shortest time between two checks."""
 
@@ -49,7 +49,7 @@ async def pairing_online_bots(
                     rows = await store.read_with_retries(ladder_entries)
                     recorder.pair_again(_changes(rows, sessions.logins_online(), changed))
             await asyncio.sleep(_PAUSE_SECONDS)
-            await set_within(news, _CHECK_SECONDS)
+            await wait_until_set(news, _CHECK_SECONDS)
 
 
 def _changes(

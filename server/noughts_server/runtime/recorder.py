@@ -16,7 +16,7 @@ from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.core.errors import DatabaseDamaged, Draining
 from noughts_server.runtime.bus import Bus
-from noughts_server.runtime.endless_work import running, set_within
+from noughts_server.runtime.endless_work import running, wait_until_set
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.ratings.rater import FoldingState
@@ -166,7 +166,7 @@ class Recorder:
                 next_commit_time = asyncio.get_running_loop().time() + self.interval_seconds
                 await self._commit()
                 # A flush and the end of the recorder do not wait for more games.
-                await set_within(self._no_delay, next_commit_time - asyncio.get_running_loop().time())
+                await wait_until_set(self._no_delay, next_commit_time - asyncio.get_running_loop().time())
         except BaseException as error:
             self._failure = error
             if self.backlog:

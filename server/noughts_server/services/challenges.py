@@ -100,7 +100,9 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 variant_of_openings = new.settings.variant
             if variant_of_openings:
                 await check_in_turn(self._limiter, caller.owner_id, partial(check_openings_of, new.settings))
-        tournament = await Creation(caller, request, requested, create).by(self._director, self._limiter, now_ms=now)
+        tournament = await Creation(caller, request, requested, create).execute(
+            self._director, self._limiter, now_ms=now
+        )
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 

@@ -29,7 +29,7 @@ class Creation:
     copies: int = 1
     """The lowest number of copies of the settings in the store, which exist even if the caller cancels at once."""
 
-    async def by(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
+    async def execute(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
         """Create the tournament, and charge its owner for the bytes of its settings, unless the owner is an admin.
 
         Repeated and failed requests cost nothing. Raises LimitReached and the errors of `create`.

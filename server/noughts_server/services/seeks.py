@@ -16,7 +16,7 @@ from noughts_server.core.errors import InvalidArgument, NoughtsError
 from noughts_server.core.limits import Limits
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
-from noughts_server.runtime.endless_work import logging_errors, set_within
+from noughts_server.runtime.endless_work import logging_errors, wait_until_set
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
 from noughts_server.services.limiter import Limiter
@@ -92,7 +92,7 @@ class Seeks:
                     with logging_errors(logger, "seek_check_failed"):
                         await self.pair()
                 await asyncio.sleep(_PAUSE_SECONDS)
-                await set_within(news, _CHECK_SECONDS)
+                await wait_until_set(news, _CHECK_SECONDS)
 
     async def pair(self) -> None:
         """Start games for the pairs that are possible now."""

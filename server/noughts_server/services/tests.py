@@ -80,7 +80,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             ).slug
 
         creation = Creation(caller, request, match.settings, create)
-        created = await creation.by(service.director, service.limiter, now_ms=now)
+        created = await creation.execute(service.director, service.limiter, now_ms=now)
         return pb.CreateTestResponse(test=await self._test_with_standings(created.slug))
 
     @open_to(Access.ANYONE)

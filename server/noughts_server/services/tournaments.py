@@ -80,7 +80,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
         copies = MOST_EMPTY if interval_ms else 1
         creation = Creation(caller, request, new.settings, create, copies)
-        created = await creation.by(self.director, self.limiter, now_ms=now)
+        created = await creation.execute(self.director, self.limiter, now_ms=now)
         return pb.CreateTournamentResponse(tournament=await self.with_standings(created.slug))
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
@@ -99,7 +99,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return changed.slug
 
         change = Creation(caller, request, new.settings, update)
-        changed = await change.by(self.director, self.limiter, now_ms=now)
+        changed = await change.execute(self.director, self.limiter, now_ms=now)
         return pb.UpdateTournamentResponse(tournament=await self.with_standings(changed.slug))
 
     async def _requested(self, message: pb.Tournament) -> NewTournament:

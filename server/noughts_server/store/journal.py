@@ -20,7 +20,7 @@ _PLAYED = delete(journal).where(
 )
 
 
-def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
+def journal_games(connection: Connection, running: Iterable[GameSoFar]) -> None:
     """Store the state of these games, at most one for each slot. The caller has checked their attempts."""
     rows = [
         (

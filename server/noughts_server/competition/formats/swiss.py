@@ -121,7 +121,7 @@ class _RoundPairing:
         rounds_left = min(rounds_left, *map(len, allowed.values()))
         lookahead = Lookahead()
         untried = takewhile(lambda _: not lookahead.is_exhausted, pairings)
-        return next((pairs for pairs in untried if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
+        return next((pairs for pairs in untried if lookahead.can_follow(allowed, pairs, rounds_left - 1)), None)
 
     def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
         """Return the cheapest perfect matching of `_candidates`; None if there is none."""

@@ -43,7 +43,7 @@ class Lookahead:
     def is_exhausted(self) -> bool:
         return self._budget <= 0
 
-    def leaves(self, allowed: Mapping[int, Set[int]], pairs: Matching, rounds: int) -> bool:
+    def can_follow(self, allowed: Mapping[int, Set[int]], pairs: Matching, rounds: int) -> bool:
         """Return whether `rounds` more rounds are possible after this pairing."""
         partners = dict(pairs) | {other: one for one, other in pairs}
         return self._are_possible({seat: others - {partners[seat]} for seat, others in allowed.items()}, rounds)
@@ -72,7 +72,7 @@ class Lookahead:
             self._budget -= 1
             if self.is_exhausted:
                 return False
-            if self.leaves(allowed, pairs, rounds - 1):
+            if self.can_follow(allowed, pairs, rounds - 1):
                 return True
         self._failed.add(key)
         return False

@@ -23,9 +23,9 @@ Item = TypeVar("Item")
 Key = list[int | float | str]
 """The sort key of the last item of a page, in types that JSON has."""
 
-# The check is not a secret. It detects truncated tokens and tokens of other lists. A forged token only starts a page
+# The checksum is not a secret. It detects truncated tokens and tokens of other lists. A forged token only starts a page
 # elsewhere.
-_CHECK_BYTES = 6
+_CHECKSUM_BYTES = 6
 _LONGEST_TOKEN = 2_000
 """Characters of a page token. The store's own tokens are shorter."""
 
@@ -64,8 +64,8 @@ def read_page(
     limit = page_size(size)
     after = read_page_token(method, page_token, [column.type.python_type() for column in order])
     if after is not None:
-        place, last = tuple_(*order), tuple_(*after)
-        statement = statement.where(place < last if descending else place > last)
+        sort_key, last_key = tuple_(*order), tuple_(*after)
+        statement = statement.where(sort_key < last_key if descending else sort_key > last_key)
     ordered = statement.order_by(*(column.desc() if descending else column for column in order))
     rows = connection.execute(ordered.limit(limit + 1)).all()
     next_page_token = ""
@@ -87,7 +87,7 @@ def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:
 def write_page_token(method: str, key: Key) -> str:
     """Return the token with which `method` continues after `key`. `method` includes the parent of the list, if any."""
     payload = json.dumps(key, separators=(",", ":")).encode()
-    return urlsafe_b64encode(_check(method, payload) + payload).decode().rstrip("=")
+    return urlsafe_b64encode(_checksum(method, payload) + payload).decode().rstrip("=")
 
 
 def read_page_token(method: str, token: str, example: Key) -> Key | None:
@@ -101,8 +101,8 @@ def read_page_token(method: str, token: str, example: Key) -> Key | None:
         if len(token) > _LONGEST_TOKEN:
             raise ValueError
         packed = urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        payload = packed[_CHECK_BYTES:]
-        key = json.loads(payload) if packed[:_CHECK_BYTES] == _check(method, payload) else None
+        payload = packed[_CHECKSUM_BYTES:]
+        key = json.loads(payload) if packed[:_CHECKSUM_BYTES] == _checksum(method, payload) else None
     except ValueError:
         key = None
     if (
@@ -123,5 +123,5 @@ def _can_be_stored(part: int | float | str) -> bool:
     return "\0" not in part and part.encode(errors="ignore").decode() == part
 
 
-def _check(method: str, payload: bytes) -> bytes:
-    return blake2b(method.encode() + b"\0" + payload, digest_size=_CHECK_BYTES).digest()
+def _checksum(method: str, payload: bytes) -> bytes:
+    return blake2b(method.encode() + b"\0" + payload, digest_size=_CHECKSUM_BYTES).digest()

@@ -13,7 +13,7 @@ from noughts_server.store.tournaments.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
 """Characters; a longer text keeps its beginning, which has the reason, and its end."""
-_REASON = 1_000
+_KEPT_BEGINNING = 1_000
 """Characters at the beginning of a long note that are kept."""
 _CUT = "\n[...]\n"
 
@@ -46,7 +46,7 @@ def notes_of_process(games: Sequence[LostGame], reason: str, text: str) -> list[
 
 
 def output_until(stderr: str, fault: str) -> str:
-    """Return the text up to the line that names the exception, if there is one; later lines concern other games."""
+    """Return the output up to the last line with the fault, else all of it. Later lines concern other games."""
     reason = fault.removeprefix("resigned: ")
     at = stderr.rfind(reason) if reason else -1
     end = stderr.find("\n", at)
@@ -124,4 +124,4 @@ def _shortened(text: str) -> str:
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if len(text) <= LONGEST_NOTE:
         return text
-    return text[:_REASON] + _CUT + text[len(text) - (LONGEST_NOTE - _REASON - len(_CUT)) :]
+    return text[:_KEPT_BEGINNING] + _CUT + text[len(text) - (LONGEST_NOTE - _KEPT_BEGINNING - len(_CUT)) :]

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, Select, Table, and_, delete, exists, func, or
 from noughts_server.store.engine.schema import game_notes, games, requests, tokens
 
 REQUESTS_MS = 7 * 86_400_000
-"""Clients repeat a request within minutes, or after a restart."""
+"""The age at which answers to requests can be deleted. Clients repeat a request within minutes, or after a restart."""
 NOTES_MS = 90 * 86_400_000
 """The age at which notes on games can be deleted."""
 TOKENS_MS = 30 * 86_400_000
-"""Lists show a token for this time after it was revoked or has expired."""
+"""The time after the end of a token (revoked or expired) for which lists still show it."""
 
 _ROWS_AT_ONCE = 1000
 

@@ -27,7 +27,7 @@ from noughts_server.store.engine.schema import (
 from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.games.analyses import drop_later_analyses
 from noughts_server.store.games.endings import report_end
-from noughts_server.store.journal import forget_all, forget_played, keep_so_far
+from noughts_server.store.journal import forget_all, forget_played, journal_games
 from noughts_server.store.pairing.ladders import append_to_ladder, note_absences
 from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
@@ -109,11 +109,13 @@ def commit_games(
     """Store games with their scores, progress and ratings, and the state of unfinished games in `advanced`.
 
     No slot occurs twice in `games`. Games of an attempt that is not the unit's current one, and of slots that already
-    have a game, are dropped and counted. `absences` says which entries of ladders are absent, by tournament and number;
-    the others in these ladders are paired.
-    `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
-    current attempt that are stored already. `referee` is the name of this node in a cluster. Call
-    `state.confirm` after the commit.
+    have a game, are dropped and counted. Call `state.confirm` after the commit.
+
+    Args:
+        absences: which entries of ladders are absent, by tournament and number; the others in these ladders are paired.
+        again: the same commit was tried before with an unknown outcome. The report then includes games of the current
+            attempt that are stored already.
+        referee: the name of this node in a cluster.
     """
     state.begin()
     report = CommitReport()
@@ -123,8 +125,8 @@ def commit_games(
     rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
     if advanced:
         # `_commit_tournament` deletes the journal's rows of slots that now have a game, so it must run afterwards.
-        current = list(_current(connection, advanced, rows))
-        keep_so_far(connection, current)
+        current = list(_of_current_attempts(connection, advanced, rows))
+        journal_games(connection, current)
         for tournament_id in {game.tournament for game in current if rows[game.tournament].reason}:
             play_resumed(connection, tournament_id, now_ms=now_ms)
     ledger = Ledger(connection, state, now_ms=now_ms)
@@ -288,7 +290,7 @@ def _admit(
     return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}, duplicates
 
 
-def _current(
+def _of_current_attempts(
     connection: Connection, advanced: Sequence[GameSoFar], rows: Mapping[int, Row[Any]]
 ) -> Iterator[GameSoFar]:
     """Yield the games of `advanced` whose attempt is the current one of their unit."""
@@ -342,9 +344,9 @@ def bot_pairs(pairs: Mapping[tuple[int, int], list[int]], bots: Sequence[int]) -
     """Return the wins, draws and losses of each pair of bots, given those of each pair of entries."""
     scores: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for (first, second), counts in pairs.items():
-        of_bots = scores[bots[first], bots[second]]
+        bot_counts = scores[bots[first], bots[second]]
         for column, count in enumerate(counts):
-            of_bots[column] += count
+            bot_counts[column] += count
     return scores
 
 

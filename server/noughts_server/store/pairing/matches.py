@@ -29,10 +29,8 @@ _MOST_OPENINGS = 20
 _MOST_REFEREES = 100
 """Limit of the referees that are named with their numbers of games."""
 # A win, a draw, a loss and no result for the side that moved first, and for the other.
-_RESULTS = (
-    (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS, Result.VOID),
-    (Result.SECOND_WINS, Result.DRAW, Result.FIRST_WINS, Result.VOID),
-)
+_RESULTS_OF_FIRST = (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS, Result.VOID)
+_RESULTS_OF_SECOND = (Result.SECOND_WINS, Result.DRAW, Result.FIRST_WINS, Result.VOID)
 _COLUMNS = games.c.ordinal, games.c.result, games.c.termination, games.c.moves, games.c.opening_plies, games.c.fault
 _GAMES = select(*_COLUMNS, games.c.first_entry.label("first")).order_by(games.c.ordinal)
 
@@ -154,7 +152,8 @@ class StoredMatch:
         added = {}
         for game in stored:
             added[game.ordinal] = counted_game(game, self._variant, self._base)
-            index = _RESULTS[game.first == self._base].index(game.result)
+            results = _RESULTS_OF_SECOND if game.first == self._base else _RESULTS_OF_FIRST
+            index = results.index(game.result)
             self._waiting[game.ordinal] = game.termination, opening_of(game, self._variant), index
         self.games.add(added)
         changed = set(self._frequent)

@@ -38,10 +38,10 @@ def check_new_name(connection: Connection, name: str) -> None:
         check_prefix(connection, name, _NOBODY)
     except PermissionDenied as error:
         raise InvalidArgument.of("name", name, "a name that is not reserved for another owner") from error
-    of_owners = connection.scalars(select(owners.c.name).where(owners.c.skeleton == skeleton(name))).all()
-    of_bots = connection.scalars(select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name))).all()
-    alike = (other for other in (*of_owners, *of_bots) if look_alike(other, name))
-    other = next(alike, "") or looks_like_reference(name)
+    owner_names = connection.scalars(select(owners.c.name).where(owners.c.skeleton == skeleton(name))).all()
+    names_of_bots = connection.scalars(select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name))).all()
+    similar_names = (other for other in (*owner_names, *names_of_bots) if look_alike(other, name))
+    other = next(similar_names, "") or looks_like_reference(name)
     if other:
         expected = "a name that is not taken" if other == name else f"a name that does not look like {other}"
         raise InvalidArgument.of("name", name, expected, hint="Choose another name.")
@@ -67,9 +67,12 @@ def register(
     used = use_invitation(connection, invitation, now_ms=now_ms) if invitation else None
     check_new_name(connection, name)
     owner_id = create_owner(connection, name)
-    this = update(owners).where(owners.c.id == owner_id)
     if used is not None:
-        connection.execute(this.values(invitation_id=used.id, first_tournament=used.tournament or None))
+        connection.execute(
+            update(owners)
+            .where(owners.c.id == owner_id)
+            .values(invitation_id=used.id, first_tournament=used.tournament or None)
+        )
     reserve_name(connection, name, owner_id)
     token = create_token(
         connection,

@@ -1,4 +1,4 @@
-"""What the servers of a cluster share about proofs of work: the key of the challenges, and which ones are solved."""
+"""The data about proofs of work that the servers of a cluster share: the key of challenges, and solved challenges."""
 
 import hashlib
 import secrets

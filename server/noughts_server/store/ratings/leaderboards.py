@@ -39,7 +39,7 @@ class LeaderboardRow:
     rank: int
     bot_id: int
     bot: str
-    """Without the `bots/`."""
+    """The name of the bot, without the prefix `bots/`."""
     owner: str
     rating: float
     games: int
@@ -169,13 +169,14 @@ def leaderboard(
         statement = statement.where(contains(filters.search, bots.c.name))
     last: tuple[float, int] | None = None
     above = 0
+    """The number of active bots above the next row. The page token passes it on to the next page."""
     if after is not None:
         last_rating, last_bot, above_count = after
         last = (float(last_rating), int(last_bot))
         above = int(above_count)
     bot_ids = _bots_of(connection, filters)
 
-    def place(row: Row[Any]) -> tuple[float, int]:
+    def sort_key(row: Row[Any]) -> tuple[float, int]:
         return row.rating if places is None else places[row.bot_id].estimate.view_rating, row.bot_id
 
     if places is not None:
@@ -189,15 +190,16 @@ def leaderboard(
     else:
         batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(bot_ids)))
         candidates = chain.from_iterable(map(connection.execute, batches))
-        after_last = (row for row in candidates if last is None or place(row) < last)
-        page = sorted(after_last, key=place, reverse=True)[: limit + 1]
+        after_last = (row for row in candidates if last is None or sort_key(row) < last)
+        page = sorted(after_last, key=sort_key, reverse=True)[: limit + 1]
+    # Bots that a filter leaves out still count for ranks.
     filtered = places is None and (bot_ids is not None or filters.fewest_games or filters.search)
     rows = []
     for row in page[:limit]:
         if filtered:
             above += _active_above(connection, row, last)
         rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id].rank, row))
-        last = place(row)
+        last = sort_key(row)
         above += 1 if row.retired_at is None else 0
     next_page_token = write_page_token(method, [*last, above]) if last and len(page) > limit else ""
     return Page(rows, next_page_token)
@@ -334,12 +336,12 @@ def _bots_of(connection: Connection, filters: Filters) -> Set[int] | None:
 
 def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int] | None = None) -> int:
     """Return the number of active bots above this row and, if given, below the rating and key `below`."""
-    place = tuple_(ratings.c.rating, ratings.c.bot_id)
+    sort_key = tuple_(ratings.c.rating, ratings.c.bot_id)
     # Few bots are retired, so subtracting them is faster than checking each bot above. SQLite uses the index.
     active = ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0))
-    conditions = (ratings.c.list_id == row.list_id, place > (row.rating, row.bot_id), active)
+    conditions = (ratings.c.list_id == row.list_id, sort_key > (row.rating, row.bot_id), active)
     above = select(func.count()).select_from(ratings).where(*conditions)
-    return int(connection.execute(above if below is None else above.where(place < below)).scalar_one())
+    return int(connection.execute(above if below is None else above.where(sort_key < below)).scalar_one())
 
 
 def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:

@@ -11,7 +11,8 @@ from noughts_server.core.join_window import JoinWindow
 FEWEST_ENTRIES = 2
 MOST_ENTRIES = 4_096
 
-LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamps
+LATEST = 253_402_300_799_000
+"""The end of the year 9999, the limit of timestamps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Joining:
             return f"closed for entries since {utc(self.join_until)}"
         return ""
 
-    def why_not_yet(self, now_ms: int) -> str:
-        """Return the announced time before which the owner cannot start the tournament by hand; empty without one."""
+    def unmet_start_condition(self, now_ms: int) -> str:
+        """Return what the owner must wait for before a start by hand, as `to wait for ...`; empty for nothing."""
         if self.start_at is not None and now_ms < self.start_at:
             return f"to wait for its start at {utc(self.start_at)}, which is automatic"
         if self.join_until is not None and now_ms < self.join_until:

@@ -345,10 +345,10 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
             tournament = get_tournament_by_id(connection, tournament.id)
         return change_tournament(connection, tournament, state=TournamentState.RUNNING, reason=None)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
-    why_not_yet = tournament.joining.why_not_yet(now_ms)
-    if why_not_yet:
+    unmet_start_condition = tournament.joining.unmet_start_condition(now_ms)
+    if unmet_start_condition:
         hint = "Cancel it and create another to begin earlier."
-        raise WrongState(tournament.name, got="open", expected=why_not_yet, hint=hint)
+        raise WrongState(tournament.name, got="open", expected=unmet_start_condition, hint=hint)
     count = _number_entries(connection, tournament.id)
     if count < tournament.joining.entries_min:
         expected = f"at least {tournament.joining.entries_min}"
