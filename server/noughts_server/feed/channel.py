@@ -30,9 +30,9 @@ class FeedSettings:
     linger: float = 10.0
     """Seconds for which a channel without watchers stays, so that watchers that lost their connection can resume."""
     boards: int = 4
-    """The usual number of a tournament's games that are shown move by move."""
+    """The number of a tournament's games that a watcher gets move by move, unless it requests `most_boards`."""
     most_boards: int = 9
-    """The other number of such games, for large screens."""
+    """The number of such games for watchers with large screens."""
     reading: float = 0.05
     """Seconds of each interval in which channels can read. The channel with the oldest last reading reads first."""
 

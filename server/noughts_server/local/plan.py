@@ -111,9 +111,9 @@ class LocalPlan:
     affinity: bool | None = None
     """Whether each process of a child player is bound to one core. None: see `cores_of_games`."""
     memory_bytes: int = 0
-    """The memory limit of each process of such a bot; 0: the default of its kind."""
+    """The memory limit of each process of a child player; 0: the default of its kind."""
     all_memory_bytes: int = 0
-    """The memory limit of all such processes together; 0: three quarters of the machine's memory."""
+    """The memory limit of all processes of child players together; 0: three quarters of the machine's memory."""
     log: Path | None = None
     """A folder that gets a file for each game with the dialogue of the engines."""
     messages: Path | None = None

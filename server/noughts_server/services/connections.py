@@ -1,7 +1,6 @@
-"""The connections of the gRPC server, as sockets of this process, because gRPC cannot reset a connection or limit idle
-ones.
+"""Reset connections of the gRPC server, and limit idle ones, which gRPC cannot do.
 
-gRPC does not tell which sockets belong to its connections, so this module looks at all sockets of the process, in a
+gRPC does not report which sockets belong to its connections, so this module looks at all sockets of the process, in a
 thread.
 """
 
@@ -57,18 +56,18 @@ class Connections:
         self,
         limits: Limits,
         busy: Callable[[], Collection[Peer]],
-        lack_files: Callable[[], bool],
+        are_files_exhausted: Callable[[], bool],
         proxies: Collection[str] = (),
     ) -> None:
-        """`busy` returns the peers with a running call. `lack_files` returns whether this process can open only few
-        more files.
+        """`busy` returns the peers with a running call. `are_files_exhausted` returns whether this process can open
+        only few more files.
 
         Connections of `proxies` are not limited.
         """
         self._most_of_address = limits.address_connections
         self._most_in_all = round(limits.server_connections * _CROWDED)
         self._busy = busy
-        self._lack_files = lack_files
+        self._are_files_exhausted = are_files_exhausted
         self._proxies = frozenset(proxies)
         self._peers_to_reset: set[Peer] = set()
         self._reset_requested = asyncio.Event()
@@ -95,11 +94,11 @@ class Connections:
                 peers_to_reset = self._peers_to_reset
                 self._peers_to_reset = set()
                 busy = frozenset(self._busy())
-                lacks_files = self._lack_files()
+                files_exhausted = self._are_files_exhausted()
                 # The number of open files is quick to count, and there are at most as many connections.
                 idle_files = len(_open_descriptors()) - len(busy)
-                if peers_to_reset or lacks_files or idle_files > min(self._most_of_address, self._most_in_all):
-                    close = partial(self._close, port, peers_to_reset, busy, lacks_files=lacks_files)
+                if peers_to_reset or files_exhausted or idle_files > min(self._most_of_address, self._most_in_all):
+                    close = partial(self._close, port, peers_to_reset, busy, files_exhausted=files_exhausted)
                     await self._run_in_thread(close)
                     await asyncio.sleep(_BATCH_SECONDS)
         finally:
@@ -116,10 +115,10 @@ class Connections:
         finally:
             await asyncio.wait([closing])
 
-    def _close(self, port: int, peers_to_reset: set[Peer], busy: frozenset[Peer], *, lacks_files: bool) -> None:
+    def _close(self, port: int, peers_to_reset: set[Peer], busy: frozenset[Peer], *, files_exhausted: bool) -> None:
         """Reset connections and close idle ones that exceed a limit.
 
-        If this process lacks files, the limit of all connections is a share of those that are open now.
+        If files are exhausted, the limit of all connections is a share of those that are open now.
         """
         peers: dict[str, list[Peer]] = defaultdict(list)
         for peer, connection in self._sockets(port):
@@ -128,7 +127,7 @@ class Connections:
             elif peer.host not in self._proxies:
                 peers[caller_network(peer.host)].append(peer)
         most_in_all = self._most_in_all
-        if lacks_files:
+        if files_exhausted:
             most_in_all = min(most_in_all, round(_CROWDED * sum(map(len, peers.values()))))
         if excess := _excess(peers, busy, self._most_of_address, most_in_all):
             for peer, connection in self._sockets(port):

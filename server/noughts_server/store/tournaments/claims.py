@@ -78,8 +78,8 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
     upsert(connection, units, [(tournament_id, number, 1, None, 0, None, 0, 0, 0)], add=("attempt",))
-    this = select(units.c.attempt).where(units.c.tournament_id == tournament_id, units.c.number == number)
-    attempt: int = connection.execute(this).scalar_one()
+    own_attempt = select(units.c.attempt).where(units.c.tournament_id == tournament_id, units.c.number == number)
+    attempt: int = connection.execute(own_attempt).scalar_one()
     of_unit = games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
     statement = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
     stored = set(connection.scalars(statement))
@@ -248,9 +248,8 @@ class _History(NamedTuple):
         further_losses = len(self.lost) - MOST_LOST - 1
         if further_losses < 0:
             return self.claimed_at
-        return self.claimed_at + min(
-            FIRST_DELAY_MS << further_losses, LONGEST_DELAY_MS
-        )  # `<<` doubles the delay once for each loss.
+        doubled_delay_ms: int = FIRST_DELAY_MS * 2**further_losses
+        return self.claimed_at + min(doubled_delay_ms, LONGEST_DELAY_MS)
 
 
 def _history(
