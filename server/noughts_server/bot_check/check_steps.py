@@ -217,7 +217,7 @@ async def _short_clock(trial: Trial, session: ChildSession) -> None:
             if side:
                 position.play(position.free[0])
             game = session.begin(trial.variant, side, 5, position.moves)
-            await session.prepared()
+            await session.wait_until_prepared()
             began = time.perf_counter()
             await moved(session, game, position)
             took = time.perf_counter() - began
@@ -343,7 +343,7 @@ for _event, _outcome, _side in (("an aborted game", VOID, 1), ("its opponent has
 @_step("continues after a game in which it made no move", "a game can end before its first question")
 async def _ended_before_asked(trial: Trial, session: ChildSession) -> None:
     game = session.begin(trial.variant, 1, 1, [])
-    await session.prepared()
+    await session.wait_until_prepared()
     await session.end(game, lost(0, Termination.TIMEOUT), [])
     await play(session, trial.variant, 0, plies=2, seed=35)
 
@@ -353,19 +353,19 @@ async def _ended_before_asked(trial: Trial, session: ChildSession) -> None:
 )
 async def _heartbeat(trial: Trial, session: ChildSession) -> None:
     for number in (1, 2, 3):
-        await session.heartbeat(number)
+        await session.check_heartbeat(number)
 
 
 @_step("sends nothing without a question", "answer questions, once each", in_frames=True)
 async def _quiet(trial: Trial, session: ChildSession) -> None:
-    await session.quiet(_QUIET_SECONDS)
+    await session.check_quiet(_QUIET_SECONDS)
 
 
 @_step("answers on a machine that pauses", "do not give up after a pause")
 async def _slow_machine(trial: Trial, session: ChildSession) -> None:
     position = Position(trial.variant)
     game = session.begin(trial.variant, 0, 1, [])
-    await session.prepared()
+    await session.wait_until_prepared()
     move = await session.ask_while_halted(game, [], _HALTED_SECONDS)
     if move.cell not in position.free:
         raise StepFailed(f"it {wrong_move(position, move.cell)}")
@@ -395,7 +395,7 @@ async def _side_by_side(trial: Trial, session: ChildSession) -> None:
 @_step("starts again after a crash during a game", "leave nothing behind that prevents a start")
 async def _killed_in_a_game(trial: Trial, session: ChildSession) -> None:
     session.begin(trial.variant, 0, 1, [])
-    await session.prepared()
+    await session.wait_until_prepared()
     await play(await trial.restarted(), trial.variant, 0, plies=2)
 
 

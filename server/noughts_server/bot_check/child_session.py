@@ -182,7 +182,7 @@ class ChildSession:
                 answers[game] = None if row in resigned else cell
         return answers
 
-    async def heartbeat(self, number: int) -> None:
+    async def check_heartbeat(self, number: int) -> None:
         """Return after its answer to a heartbeat. Raises BotFault."""
         self._frame.heartbeat.id = number
         await self._send_frame()
@@ -190,7 +190,7 @@ class ChildSession:
         while (await self._receive(deadline, "the heartbeat that was sent")).heartbeat.id != number:
             pass
 
-    async def quiet(self, seconds: float) -> None:
+    async def check_quiet(self, seconds: float) -> None:
         """Raise BotFault if it sends anything except heartbeats within the time."""
         deadline = time.monotonic() + seconds
         while (seconds_left := deadline - time.monotonic()) > 0:
@@ -223,9 +223,9 @@ class ChildSession:
         ends.termination.append(outcome.termination.value)  # type: ignore[arg-type]
         ends.plies.append(len(moves))
         ends.cell.append(moves[-1] if moves else 0)
-        await self.prepared()
+        await self.wait_until_prepared()
 
-    async def prepared(self) -> None:
+    async def wait_until_prepared(self) -> None:
         """Send the pending frame, and wait for the acknowledgement, so that no move includes time to prepare."""
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds + self._start_seconds

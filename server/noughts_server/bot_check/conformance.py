@@ -161,7 +161,7 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
         else:
             if game is None:
                 game = session.begin(variant, side, side_seed(seed, side), moves, number + 1)
-                await session.prepared()
+                await session.wait_until_prepared()
             began = time.perf_counter()
             try:
                 cell = (await session.ask(game, moves)).cell

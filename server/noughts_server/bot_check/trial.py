@@ -137,7 +137,7 @@ async def play(
         if position.side == side:
             if not game:
                 game = session.begin(variant, side, side_seed(seed, side), position.moves)
-                await session.prepared()
+                await session.wait_until_prepared()
             await moved(session, game, position)
         else:
             position.play(position.rng().choice(position.free))

@@ -24,23 +24,25 @@ def install() -> None:
 
 
 def interrupt(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-    """Raise KeyboardInterrupt at the first Ctrl-C; handle a later one as `again` does."""
-    if first():
+    """Raise KeyboardInterrupt at the first Ctrl-C; handle a later one as `record` does."""
+    if record():
         raise KeyboardInterrupt
 
 
-def first() -> bool:
-    """Record a Ctrl-C, and return whether it is the first one. If it is not, do what `again` does."""
+def record() -> bool:
+    """Record a Ctrl-C, and return whether it is the first one.
+
+    A later one ends the process at once, unless it arrives within 2 s after the first one.
+    """
     global _first_time
     if _first_time is not None:
-        again()
+        _end_unless_repeated_soon()
         return False
     _first_time = time.monotonic()
     return True
 
 
-def again() -> None:
-    """Handle a further Ctrl-C: end the process at once, unless it arrives within 2 s after the first one."""
+def _end_unless_repeated_soon() -> None:
     if _first_time is not None and time.monotonic() - _first_time > _REPEAT_SECONDS:
         # A progress bar has possibly hidden the cursor: show it again.
         if os.isatty(1):

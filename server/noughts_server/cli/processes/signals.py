@@ -28,7 +28,7 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 
         def stop() -> None:
             nonlocal is_interrupted
-            if interrupts.first():
+            if interrupts.record():
                 is_interrupted = True
                 task.cancel()
 
@@ -76,7 +76,7 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterato
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         # From now on Ctrl-C must not interrupt the cleanup.
-        loop.add_signal_handler(signal.SIGINT, interrupts.first)
+        loop.add_signal_handler(signal.SIGINT, interrupts.record)
 
 
 class Stop:

@@ -54,7 +54,7 @@ class CrosstablePage(NamedTuple):
     matches: Sequence[MatchRow] = ()
     """The matches of a knockout, round by round; empty after the first page."""
     pairings: Sequence[MatchRow] = ()
-    """The pairings of a Swiss tournament, round by round; empty after the first page."""
+    """The newest pairings of a Swiss or Danish tournament, round by round; empty after the first page."""
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
