@@ -48,18 +48,18 @@ def open_in_thread(context: AbstractAsyncContextManager[Entered]) -> Iterator[En
 
 
 @asynccontextmanager
-async def _running_server(database: str, fields: Mapping[str, Any]) -> AsyncIterator[str]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, inactivity_timeout=600, **fields)
+async def _running_server(database: str, listen: str, fields: Mapping[str, Any]) -> AsyncIterator[str]:
+    settings = ServerSettings(listen=listen, database=database, inactivity_timeout=600, **fields)
     async with running_server(settings) as server:
         yield server.address
 
 
-def server_in_thread(database: str, **fields: Any) -> AbstractContextManager[str]:
+def server_in_thread(database: str, *, listen: str = "127.0.0.1:0", **fields: Any) -> AbstractContextManager[str]:
     """A server on the database at this URL, in a thread of its own; the block gets its HOST:PORT.
 
     `fields` are those of its settings.
     """
-    return open_in_thread(_running_server(database, fields))
+    return open_in_thread(_running_server(database, listen, fields))
 
 
 @asynccontextmanager

@@ -309,6 +309,28 @@ async def test_a_script_that_works_for_each_name_meets_the_limits_of_the_day(ope
     assert all(reason.startswith("registrations in a day from 127.0.0.1") for reason in reasons[4:])
 
 
+async def test_a_script_with_many_addresses_meets_the_limit_of_all(open_to_all: Client) -> None:
+    created = await invite(open_to_all)
+    site = await open_to_all.token("site", "site")
+    service = open_to_all.registration
+    reasons: list[str] = []
+    async with asyncio.timeout(PATIENCE):
+        for number in range(8):
+            metadata = ((SITE_KEY, site), (GUEST_KEY, f"198.51.100.{number}"))
+            offer = await service.GetRegistration(pb.GetRegistrationRequest(), metadata=metadata)
+            proof = pb.ProofOfWork(challenge=offer.challenge, solution=solve(offer.challenge, offer.bits))
+            request = pb.RegisterRequest(name=f"bot{number}x", proof=proof)
+            try:
+                await service.Register(request, metadata=metadata)
+                reasons.append("")
+            except grpc.aio.AioRpcError as error:
+                reasons.append(str(error.details()))
+    assert reasons[:6] == [""] * 6
+    assert all(reason.startswith("registrations in a day from all addresses") for reason in reasons[6:])
+    # Guests with an invitation still get in.
+    assert (await register(open_to_all, "ada", created.secret)).token.owner == "ada"
+
+
 async def test_refused_names_leave_the_registrations_of_the_day(open_to_all: Client) -> None:
     method = open_to_all.registration.Register
     async with asyncio.timeout(PATIENCE):

@@ -1,8 +1,11 @@
 """Bots play over HTTP: rated games, requests that are sent again, sessions that end and resume, and limits."""
 
+import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -12,11 +15,16 @@ from jsonschema import Draft202012Validator
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import tokens_pb2, types_pb2
 from noughts_server.client.stubs import Stubs
+from noughts_server.store.engine.database import Store
+from noughts_server.store.people.tokens import create_token
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web.http_play.session import PlaySettings
 from noughts_server.web.openapi import openapi
 from noughts_server.web.visitors import SiteLimits
+from tests.support.arena import NOW
+from tests.support.background import server_in_thread
 from tests.support.client import bearer
+from tests.support.databases import make_file, url_of
 from tests.support.http_bots import PLAY, HttpBot, Organiser, organiser_at, play_together, playing, send
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
@@ -51,6 +59,16 @@ def check_schema(answer: Any, schema: str) -> None:
 def bots(site: Site, server: ServerUnderTest, *names: str, **fields: Any) -> list[HttpBot]:
     """Sessions of bots of different owners."""
     return [HttpBot(site.address, server.token(f"owner-{name}"), name, **fields) for name in names]
+
+
+async def tokens_in(path: Path, *owners: str) -> dict[str, str]:
+    """Create a database, and return a token of each of these owners."""
+    make_file(path)
+    store = await Store.open(url_of(path))
+    try:
+        return {owner: (await store.write(partial(create_token, owner=owner, now_ms=NOW))).secret for owner in owners}
+    finally:
+        await store.close()
 
 
 def test_two_bots_play_rated_games_over_http(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
@@ -152,6 +170,47 @@ def test_an_unknown_turn_refuses_the_whole_request(site: Site, server: ServerUnd
     play_together(*pair, games=1)
 
 
+def test_turns_of_other_sessions_and_later_turns_are_refused(
+    site: Site, server: ServerUnderTest, organiser: Organiser
+) -> None:
+    pair = bots(site, server, "order-a", "order-b")
+    cup = organiser.start("order", *pair, variant="tictactoe", games_per_pair=1)
+    turn = pair[0].next_turn()["turn"]
+    answer = {"turn": turn, "move": 0}
+    assert pair[1].moves(answer).status == 400
+    assert send(site.address, "POST", f"{pair[0].path}/moves", pair[1].token, {"moves": [answer]}).status == 404
+    assert pair[0].moves({"turn": turn + 1, "move": 0}).status == 400
+    assert pair[0].next_turn()["moves"] == []
+    pair[0].moves({"turn": turn, "move": 4})
+    play_together(*pair, games=1)
+    assert pair[0].moves(answer).status == 409
+    assert organiser.games(cup)[0].moves[0] == 4
+
+
+def test_two_programs_with_one_session_make_one_move(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
+    pair = bots(site, server, "twice-a", "twice-b")
+    organiser.start("twice", *pair, variant="tictactoe", games_per_pair=1)
+    turn = pair[0].next_turn()["turn"]
+    with ThreadPoolExecutor(9) as pool:
+        answers = list(pool.map(lambda cell: pair[0].moves({"turn": turn, "move": cell}).status, range(9)))
+    assert sorted(answers) == [200] + 8 * [409]
+    assert pair[1].next_turn()["moves"] == [answers.index(200)]
+    play_together(*pair, games=1)
+
+
+def test_a_bot_that_leaves_in_a_game_can_continue_it(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
+    pair = bots(site, server, "leave-a", "leave-b")
+    cup = organiser.start("leave", *pair, variant="tictactoe", games_per_pair=1)
+    pair[0].moves({"turn": pair[0].next_turn()["turn"], "move": 4})
+    turn = pair[1].next_turn()["turn"]
+    assert pair[1].leave().status == 204
+    assert pair[1].moves({"turn": turn, "move": 0}).status == 410
+    again = HttpBot(site.address, pair[1].token, "leave-b")
+    assert again.next_turn()["moves"] == [4]
+    play_together(pair[0], again, games=1)
+    assert organiser.games(cup)[0].termination in (types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL)
+
+
 def test_a_late_move_is_reported_as_late(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
     pair = bots(site, server, "late-a", "late-b")
     time = types_pb2.TimeControl(move_us=200_000)
@@ -238,6 +297,27 @@ def test_a_game_continues_after_a_restart_of_the_website(server: ServerUnderTest
         assert pair[1].next_turn()["moves"] == [4]
         play_together(*pair, games=1)
         assert organiser.games(cup)[0].moves[0] == 4
+
+
+def test_a_session_and_its_game_continue_after_a_restart_of_the_server(tmp_path: Path) -> None:
+    database, tokens = url_of(tmp_path / "x.sqlite"), asyncio.run(tokens_in(tmp_path / "x.sqlite", "ada", "bob"))
+    with ExitStack() as stack:
+        with server_in_thread(database, reconnect_timeout=60.0) as server:
+            site = stack.enter_context(site_of(server))
+            wish = "variant=tictactoe,time=60/move,rating=+-300"
+            pair = [HttpBot(site.address, token, f"bot-of-{owner}", seek=wish) for owner, token in tokens.items()]
+            with ThreadPoolExecutor(2) as pool:
+                turns = [pool.submit(bot.next_turn) for bot in pair]
+                done, _ = wait(turns, PATIENCE, FIRST_COMPLETED)
+                first, second = sorted(pair, key=lambda bot: turns[pair.index(bot)] not in done)
+                first.moves({"turn": done.pop().result()["turn"], "move": 4})
+                open_turn = turns[pair.index(second)].result(PATIENCE)
+        eventually(lambda: second.turns(wait=0).document["connected"] is False)
+        # The server gets this answer when it repeats the question.
+        assert second.moves({"turn": open_turn["turn"], "move": 0}).document["moves"][0]["status"] == "accepted"
+        stack.enter_context(server_in_thread(database, listen=server, reconnect_timeout=60.0))
+        assert first.next_turn()["moves"] == [4, 0]
+        play_together(*pair, games=1)
 
 
 def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) -> None:
@@ -372,6 +452,71 @@ def test_large_bodies_are_refused(site: Site, server: ServerUnderTest) -> None:
     assert answer.status == 413
 
 
+def head_of(token: str, *headers: str) -> bytes:
+    """The head of a request that opens a session."""
+    lines = (f"POST {PLAY} HTTP/1.1", "host: here", f"authorization: Bearer {token}", *headers, "", "")
+    return "\r\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    "header, piece",
+    [("content-length: 100000", b" "), ("transfer-encoding: chunked", b"1\r\n \r\n")],
+    ids=["length", "chunks"],
+)
+def test_bodies_that_arrive_byte_by_byte_are_cut_off(server: ServerUnderTest, header: str, piece: bytes) -> None:
+    with site_of(server.address, limits=SiteLimits(body_seconds=0.5)) as site, connection_to(site) as connection:
+        connection.sendall(head_of(server.token("slow"), header))
+        connection.settimeout(0.02)
+
+        def is_closed() -> bool:
+            try:
+                connection.sendall(piece)
+                return connection.recv(1) == b""
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+
+        assert eventually(is_closed)
+        assert site.get("/api/v1/status").status == 200
+
+
+def test_bodies_without_end_are_cut_off(site: Site, server: ServerUnderTest) -> None:
+    chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
+    with connection_to(site) as connection:
+        connection.sendall(head_of(server.token("endless"), "transfer-encoding: chunked"))
+
+        def send_without_end() -> None:
+            while True:
+                connection.sendall(chunk)
+
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            send_without_end()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ("content-length: 5",),
+        ("content-length: -1",),
+        ("content-length: 99999999999999999999",),
+        ("content-length: 18", "content-length: 5"),
+        ("content-length: 18", "transfer-encoding: chunked"),
+        (),
+    ],
+)
+def test_bodies_with_wrong_lengths_open_no_session(
+    site: Site, server: ServerUnderTest, headers: tuple[str, ...]
+) -> None:
+    with connection_to(site) as connection:
+        connection.sendall(head_of(server.token("wrong"), *headers) + b'{"bot": "smuggled"}')
+        received = b""
+        while data := connection.recv(4096):
+            received += data
+    assert received[:13] in (b"HTTP/1.1 400 ", b"")  # nothing, if the rest of the body is no request
+    assert site.get("/api/v1/bots/smuggled").status == 404
+
+
 def test_requests_for_another_protocol_get_an_error(site: Site, server: ServerUnderTest) -> None:
     body = b'{"bot": "java"}'
     with connection_to(site) as connection:
@@ -419,7 +564,8 @@ def test_idle_sessions_of_one_owner_keep_no_others_away(server: ServerUnderTest,
         hoarder, newcomer = server.token("hoarder"), server.token("newcomer")
         pair = [HttpBot(site.address, hoarder, f"hoard-{number}") for number in range(2)]
         organiser.start("hoarded", *pair, variant="tictactoe", games_per_pair=1)
-        pair[0].next_turn()
+        pair[0].moves({"turn": pair[0].next_turn()["turn"], "move": 0})
+        pair[1].next_turn()
         # Sessions with running games stay.
         assert send(site.address, "POST", PLAY, newcomer, {"bot": "new"}).status == 429
         play_together(*pair, games=1)
