@@ -44,7 +44,7 @@ _BATCH = 100
 """Games that a process plays at once."""
 _MARGIN = 30.0
 """Elo by which a level is weaker than the best that its depth can do: near that, errors hardly change the strength."""
-_ROUNDS = 6
+_ROUNDS = 16
 """Measurements after which levels are no longer changed."""
 _TOLERANCE = 12.0
 """Elo by which a measured step can differ from 100 before other errors are chosen."""
