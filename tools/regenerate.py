@@ -1,4 +1,4 @@
-"""Generate what is committed and follows from other files: protobuf and gRPC stubs, and texts of the documentation.
+"""Generate what is committed and follows from other files: stubs, texts of the documentation, catalogues of messages.
 
 python tools/regenerate.py           write what changed
 python tools/regenerate.py --check   compare byte by byte; exit 1 and name the files that differ
@@ -93,6 +93,14 @@ def pages(docs: Path) -> dict[Path, str]:
     return found
 
 
+def catalogues() -> dict[Path, bytes]:
+    """The catalogues of the website's messages that are out of date, with what they should hold."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tools.catalogues import updated_catalogues
+
+    return {path: content for path, content in updated_catalogues().items() if content != path.read_bytes()}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is out of date")
@@ -110,9 +118,13 @@ def main() -> int:
         for path, source in pages(DOCS).items():
             path.write_text(source, encoding="utf-8")
             print(f"wrote {path.relative_to(DOCS.parent)}")
+        for path, content in catalogues().items():
+            path.write_bytes(content)
+            print(f"wrote {path.relative_to(DOCS.parent)}")
         return 0
     lines = differences(stub_files(ROOT), generated)
     lines += [f"{path.relative_to(DOCS.parent)}: its generated text is out of date" for path in pages(DOCS)]
+    lines += [f"{path.relative_to(DOCS.parent)}: it lacks messages, or has old ones" for path in catalogues()]
     if lines:
         print(*lines, "Run `make stubs` and commit what it writes.", sep="\n", file=sys.stderr)
     return 1 if lines else 0

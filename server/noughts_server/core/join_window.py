@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from noughts_server.core.messages import N_
+
 
 class JoinWindow(NamedTuple):
     """When bots can join an open tournament."""
@@ -29,7 +31,10 @@ class JoinWindow(NamedTuple):
         Joined by commas, the events are a sentence: `joining begins ..., ends ...`.
         """
         if self.end_ms is not None and self.has_ended(now_ms):
-            return [("joining ended", self.end_ms)]
+            return [(N_("joining ended"), self.end_ms)]
         if self.begin_ms is not None and not self.has_begun(now_ms):
-            return [("joining begins", self.begin_ms), *([("ends", self.end_ms)] if self.end_ms is not None else [])]
-        return [] if self.end_ms is None else [("joining ends", self.end_ms)]
+            return [
+                (N_("joining begins"), self.begin_ms),
+                *([(N_("ends"), self.end_ms)] if self.end_ms is not None else []),
+            ]
+        return [] if self.end_ms is None else [(N_("joining ends"), self.end_ms)]

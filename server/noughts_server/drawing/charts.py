@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
+from noughts_server.core.messages import _, ngettext, number_text
+
 MOST_SERIES = 8
 """The number of colours in `charts.css`: `series-1` and so on."""
 
@@ -194,8 +196,17 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
     return _drawn(
         chart,
         line,
-        f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
-        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {errors[-1]:.0f} (95 %).",
+        _(
+            "Rating after %(first)s to %(last)s games: from %(before)s to %(now)s, between %(lowest)s and %(highest)s;"
+            " now %(now)s ± %(margin)s (95 %%).",
+            first=number_text(first),
+            last=number_text(last),
+            before=f"{ratings[0]:.0f}",
+            lowest=f"{min(ratings):.0f}",
+            highest=f"{max(ratings):.0f}",
+            now=f"{ratings[-1]:.0f}",
+            margin=f"{errors[-1]:.0f}",
+        ),
     )
 
 
@@ -217,7 +228,12 @@ def rating_bars(bins: Sequence[tuple[float, int]], width: float, own: float) -> 
         chart.bar(rating + width * 0.06, rating + width * 0.94, count, "own" if rating <= own < rating + width else "")
     # The bots in its own interval count half: their order is in the leaderboard.
     share = (below + max(0, same - 1) / 2) / max(1, total - 1)
-    words = f"Its rating is higher than that of about {100 * share:.0f} % of the other {total - 1:,} bots."
+    words = ngettext(
+        "Its rating is higher than that of about %(share)s %% of the other %(num)s bot.",
+        "Its rating is higher than that of about %(share)s %% of the other %(num)s bots.",
+        total - 1,
+        share=f"{100 * share:.0f}",
+    )
     return _drawn(chart, [(rating, float(count)) for rating, count in bins], words)
 
 
@@ -226,14 +242,16 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     if len(course) < 2:
         return None
     points = [(point["pairs"], point["llr"]) for point in course]
-    ratios = [ratio for _, ratio in points]
-    last, _ = points[-1]
+    ratios = [ratio for _pairs, ratio in points]
+    last = points[-1][0]
     margin = (upper - lower) / 8
     chart = Chart(PAGE, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
-    chart.rules([Tick(upper, "gain", "h1"), Tick(0, "0"), Tick(lower, "no gain", "h0")])
+    chart.rules([Tick(upper, _("gain"), "h1"), Tick(0, "0"), Tick(lower, _("no gain"), "h0")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
     chart.line(points)
-    return _drawn(chart, points, f"LLR after each pair of games, up to {ratios[-1]:.2f} after {last:,}.")
+    llr = number_text(ratios[-1], ".2f")
+    words = _("LLR after each pair of games, up to %(llr)s after %(pairs)s.", llr=llr, pairs=number_text(last))
+    return _drawn(chart, points, words)
 
 
 def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int], plies: int) -> DrawnChart | None:
@@ -248,18 +266,27 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
     """
     if len(values) < 2:
         return None
-    farthest = max(1, *(distance for _, _, distance in values))
+    farthest = max(1, *(value[2] for value in values))
     points = [(float(ply), value * (1 - distance / farthest / 2)) for ply, value, distance in values]
     chart = Chart(PAGE, across=(0, plies), up=(-1.1, 1.1))
-    chart.rules([Tick(1, "1-0"), Tick(0, "draw"), Tick(-1, "0-1")])
+    chart.rules([Tick(1, "1-0"), Tick(0, _("draw")), Tick(-1, "0-1")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, plies) if value == round(value))
     for stretch in _stretches(points):
         chart.line(stretch)
     marked = [point for point in points if point[0] in mistakes]
     chart.dots(marked, "mistake", 4)
-    counts = [sum(value == each for _, value, _ in values) for each in (1, 0, -1)]
-    words = "Known values for the first player: won in {}, drawn in {}, lost in {} positions".format(*counts)
-    return _drawn(chart, points, f"{words}; {len(mistakes)} mistakes.")
+    won, drawn, lost = (sum(value[1] == each for value in values) for each in (1, 0, -1))
+    words = ngettext(
+        "Known values for the first player: won in %(won)s, drawn in %(drawn)s, lost in %(lost)s positions;"
+        " %(num)s mistake.",
+        "Known values for the first player: won in %(won)s, drawn in %(drawn)s, lost in %(lost)s positions;"
+        " %(num)s mistakes.",
+        len(mistakes),
+        won=won,
+        drawn=drawn,
+        lost=lost,
+    )
+    return _drawn(chart, points, words)
 
 
 def _stretches(points: Sequence[Point]) -> Iterator[Sequence[Point]]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from noughts_bots.reference.analysis import Turn
 from noughts_bots.reference.exact import Verdict
 from noughts_referee.rules import Variant, cell_name
+from noughts_server.core.messages import _
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.records.replay import record_errors
 from noughts_server.tables.game_analysis import judged
@@ -105,10 +106,11 @@ def found_wins(judged_game: JudgedGame) -> list[int]:
 
 def effect(turn: Mapping[str, Any]) -> str:
     """Return what a move of the document of `explanation` did, e.g. `turned a win into a draw`."""
-    before, after = turn["before"], turn["after"]
-    if turn["exact"]:
-        return f"turned a {before} into a {after}"
-    return "allowed a forced win" if after == "loss" else "missed a forced win"
+    if not turn["exact"]:
+        return _("allowed a forced win") if turn["after"] == "loss" else _("missed a forced win")
+    if turn["before"] == "draw":
+        return _("turned a draw into a loss")
+    return _("turned a win into a draw") if turn["after"] == "draw" else _("turned a win into a loss")
 
 
 def better(turn: Mapping[str, Any]) -> str:
@@ -116,7 +118,7 @@ def better(turn: Mapping[str, Any]) -> str:
 
     In a position of unknown value they are only not known to lose.
     """
-    return "Perhaps better" if turn["before"] == VALUES[None] else "Better"
+    return _("Perhaps better") if turn["before"] == VALUES[None] else _("Better")
 
 
 def sentences(document: dict[str, Any]) -> list[str]:
@@ -124,11 +126,12 @@ def sentences(document: dict[str, Any]) -> list[str]:
     lines = []
     if fault := document.get("fault"):
         reason = f"it {fault['reason']}" if fault["reason"] else fault["termination"].replace("_", " ")
-        lines.append(f"{fault['bot']} lost through its own fault: {reason}.")
+        lines.append(_("%(bot)s lost through its own fault: %(reason)s.", bot=fault["bot"], reason=reason))
     if document["known_from_ply"] is None:
-        beginning = "The moves: cannot say" if lines else "Cannot say"
-        reason = "all positions have too many free cells to be solved, and no forced win was found."
-        return [*lines, f"{beginning}: {reason}"]
+        reason = _("all positions have too many free cells to be solved, and no forced win was found.")
+        if lines:
+            return [*lines, _("The moves: cannot say: %(reason)s", reason=reason)]
+        return [_("Cannot say: %(reason)s", reason=reason)]
     for turn in document["turns"]:
         lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {effect(turn)}.")
         if turn["better"]:
@@ -136,5 +139,6 @@ def sentences(document: dict[str, Any]) -> list[str]:
         if turn["line"]:
             lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
     if not document["turns"]:
-        lines.append(f"No move from ply {document['known_from_ply']} on changed who wins if both sides play best.")
+        ply = document["known_from_ply"]
+        lines.append(_("No move from ply %(ply)s on changed who wins if both sides play best.", ply=ply))
     return lines

@@ -25,6 +25,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple, TypeVar
 
 from noughts_server.competition.score import Score
+from noughts_server.core.messages import N_, _, ngettext, number_text, pgettext
 from noughts_server.core.natural_order import natural_key
 
 TIE_BREAKS = "head-to-head score, Sonneborn-Berger, wins"
@@ -42,12 +43,12 @@ PairScores = Mapping[tuple[str, str], Score]
 class TieBreak(StrEnum):
     """The tie-breaks in the order in which they decide between tied entries."""
 
-    POINTS = "points"
+    POINTS = N_("points")
     """A tie-break only in a knockout, between entries that reached the same round."""
-    HEAD_TO_HEAD = "head-to-head score"
-    SONNEBORN_BERGER = "Sonneborn-Berger"
-    WINS = "wins"
-    SHARED = "shared rank"
+    HEAD_TO_HEAD = N_("head-to-head score")
+    SONNEBORN_BERGER = N_("Sonneborn-Berger")
+    WINS = N_("wins")
+    SHARED = N_("shared rank")
     """No tie-break decided: the entries are equal in everything."""
 
 
@@ -263,7 +264,8 @@ def head_to_heads(points: Mapping[Key, float], tied_games: Mapping[Key, TiedGame
 
 def lead(first: Sequence[str]) -> str:
     """Return e.g. `a leads` or `a and b lead`; `first` has the labels of the entries with rank 1."""
-    return f"{_enumerated(first)} {'leads' if len(first) == 1 else 'lead'}"
+    names = _enumerated(first)
+    return _("%(name)s leads", name=names) if len(first) == 1 else _("%(names)s lead", names=names)
 
 
 def tie_notes(rows: Iterable[RankedEntry]) -> list[str]:
@@ -276,7 +278,13 @@ def tie_notes(rows: Iterable[RankedEntry]) -> list[str]:
     notes = [_tie_note(group) for group in groups[:_MOST_NOTES]]
     omitted = len(groups) - len(notes)
     if omitted:
-        notes.append(f"{omitted:,} more {'tie' if omitted == 1 else 'ties'} were broken in the same way.")
+        notes.append(
+            ngettext(
+                "%(num)s more tie was broken in the same way.",
+                "%(num)s more ties were broken in the same way.",
+                omitted,
+            )
+        )
     return notes
 
 
@@ -296,29 +304,41 @@ def _has_decided_tie(group: Sequence[RankedEntry]) -> bool:
 
 def _tie_note(group: Sequence[RankedEntry]) -> str:
     """Return the sentence for a group of tied entries."""
-    places = [list(sharing) for _, sharing in groupby(group, key=lambda row: row.rank)]
+    places = [list(sharing) for _rank, sharing in groupby(group, key=lambda row: row.rank)]
     steps = []
     for above, below in pairwise(places):
         tie_break = below[0].tie_break
         assert tie_break is not None
-        value_above = _value(above[0], tie_break)
-        value_below = _value(below[0], tie_break)
-        steps.append(f"{_labels(above)} before {_labels(below)} by {tie_break} ({value_above:g} to {value_below:g})")
-    more = f", and {len(steps) - _MOST_LABELS:,} more" if len(steps) > _MOST_LABELS else ""
+        steps.append(
+            _(
+                "%(above)s before %(below)s by %(tie_break)s (%(value_above)s to %(value_below)s)",
+                above=_labels(above),
+                below=_labels(below),
+                tie_break=_(tie_break),
+                value_above=number_text(_value(above[0], tie_break), "g"),
+                value_below=number_text(_value(below[0], tie_break), "g"),
+            )
+        )
+    text = ", ".join(steps[:_MOST_LABELS])
+    if len(steps) > _MOST_LABELS:
+        text = _("%(list)s, and %(count)s more", list=text, count=number_text(len(steps) - _MOST_LABELS))
     points_differ = any(row.tie_break is TieBreak.POINTS for row in group[1:])
-    points = f"{group[0].points:g} {'point' if group[0].points == 1 else 'points'}"
-    beginning = "" if points_differ else f"{points}: "
-    return f"{beginning}{', '.join(steps[:_MOST_LABELS])}{more}."
+    if points_differ:
+        return f"{text}."
+    points, shown = group[0].points, number_text(group[0].points, "g")
+    if points != int(points):
+        return pgettext("a fraction", "%(points)s points: %(text)s.", points=shown, text=text)
+    return ngettext("%(points)s point: %(text)s.", "%(points)s points: %(text)s.", int(points), points=shown, text=text)
 
 
 def _enumerated(labels: Sequence[str]) -> str:
     """Return e.g. `a, b and c`; if there are very many labels, the first ones and the number of the others."""
     parts = list(labels[:_MOST_LABELS])
     if len(labels) > len(parts):
-        parts.append(f"{len(labels) - len(parts):,} more")
+        parts.append(_("%(count)s more", count=number_text(len(labels) - len(parts))))
     if len(parts) == 1:
         return parts[0]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return _("%(names)s and %(last)s", names=", ".join(parts[:-1]), last=parts[-1])
 
 
 def _labels(sharing: Sequence[RankedEntry]) -> str:

@@ -30,6 +30,7 @@ from noughts_server.web.example_bots import example_bot_routes
 from noughts_server.web.handbook import handbook_routes
 from noughts_server.web.http_play.routes import play_over_http_routes
 from noughts_server.web.http_play.sessions import HttpPlay
+from noughts_server.web.languages import script_files
 from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.pages.routes import page_routes
 from noughts_server.web.pages.website import Website
@@ -124,6 +125,7 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
         "board.js": board_script().encode(),
         "curve.css": curve_css().encode(),
         "heat_map.css": heat_map_css().encode(),
+        **script_files(),
     }
     for name in ("board.css", "heat_map.css", "site.css"):
         style_sheet = contents[name].decode()

@@ -4,6 +4,7 @@ from starlette.requests import Request
 
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
+from noughts_server.core.messages import Language, in_language
 from noughts_server.drawing.charts import DrawnChart, value_line
 from noughts_server.records.explaining import JudgedGame, better, effect, explained, found_wins, sentences
 from noughts_server.records.server_games import judged_game
@@ -16,7 +17,7 @@ _BUSY = 429
 
 
 async def analysis_of(
-    upstream: Upstream, rendering: Rendering, request: Request, game: Document, *, start: bool
+    upstream: Upstream, rendering: Rendering, request: Request, game: Document, language: Language, *, start: bool
 ) -> Document | None:
     """Return the analysis of a finished game for its page; None for a live game. Raises Failure.
 
@@ -34,7 +35,12 @@ async def analysis_of(
     if answer.state != games_pb2.ANALYSIS_STATE_DONE:
         return {"state": document(answer)["state"], "reason": answer.reason}
     # A game of 900 moves takes up to 40 ms.
-    return await rendering.in_turn(request, "analysis", lambda: _shown(game, answer))
+    return await rendering.in_turn(request, "analysis", lambda: _translated(game, answer, language))
+
+
+def _translated(game: Document, answer: games_pb2.GetAnalysisResponse, language: Language) -> Document:
+    with in_language(language):
+        return _shown(game, answer)
 
 
 def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from noughts_server.core.join_window import JoinWindow
+from noughts_server.core.messages import _
 from noughts_server.web.documents import Document
 from noughts_server.web.words import when
 
@@ -19,7 +20,7 @@ def join_window(tournament: Document) -> Markup:
     if tournament["state"] != "open":
         return Markup("")
     events = _window(tournament).events(_now_ms())
-    return Markup(", ").join(Markup("{} {}").format(event, when(_stamp(time_ms))) for event, time_ms in events)
+    return Markup(", ").join(Markup("{} {}").format(_(event), when(_stamp(time_ms))) for event, time_ms in events)
 
 
 def _window(tournament: Document) -> JoinWindow:

@@ -7,6 +7,7 @@ from typing import Any
 from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
+from noughts_server.core.messages import _
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure, Upstream
 
@@ -26,11 +27,31 @@ class Climber:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """A round of a tournament; as a text in the active language, e.g. `Semifinals` or `Round 2 of 5`."""
+
+    number: int
+    last: int
+    """0 if it is unknown."""
+    is_knockout: bool = False
+
+    def __str__(self) -> str:
+        if self.is_knockout and self.number == self.last:
+            return _("Final")
+        if self.is_knockout and self.number == self.last - 1:
+            return _("Semifinals")
+        if self.is_knockout and self.number == self.last - 2:
+            return _("Quarterfinals")
+        if self.last >= self.number:
+            return _("Round %(number)s of %(last)s", number=self.number, last=self.last)
+        return _("Round %(number)s", number=self.number)
+
+
+@dataclass(frozen=True, slots=True)
 class RunningStage:
     """How far a tournament is. Both are empty for a format without rounds and with an end."""
 
-    round: str = ""
-    """E.g. `Semifinals` or `Round 2 of 5`."""
+    round: Round | None = None
     climbers: tuple[Climber, ...] = ()
 
 
@@ -58,25 +79,19 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
     return RunningStage()
 
 
-def knockout_round(matches: Sequence[Document]) -> str:
-    """Return the name of the first round of a bracket with a match that is not over; empty before the start."""
+def knockout_round(matches: Sequence[Document]) -> Round | None:
+    """Return the first round of a bracket with a match that is not over; None before the start."""
     by_round: dict[int, list[Document]] = {}
     for match in matches:
         by_round.setdefault(match["round"], []).append(match)
     open_rounds = [number for number, pairs in by_round.items() if any(not pair["winner"] for pair in pairs)]
-    if not open_rounds:
-        return ""
-    number, last = min(open_rounds), max(by_round)
-    names = {last: "Final", last - 1: "Semifinals", last - 2: "Quarterfinals"}
-    return names.get(number, f"Round {number} of {last}") if last > 1 else "Final"
+    return Round(min(open_rounds), max(by_round), is_knockout=True) if open_rounds else None
 
 
-def numbered_round(pairings: Sequence[Document], rounds: int) -> str:
-    """Return e.g. `Round 2 of 5` for the newest round; empty before the first. `rounds` is 0 if it is unknown."""
+def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:
+    """Return the newest round; None before the first. `rounds` is the number of the last, 0 if it is unknown."""
     newest = max((pairing["round"] for pairing in pairings), default=0)
-    if not newest:
-        return ""
-    return f"Round {newest} of {rounds}" if rounds >= newest else f"Round {newest}"
+    return Round(newest, rounds) if newest else None
 
 
 def climbers(rows: Sequence[Mapping[str, Any]], bots: set[str]) -> tuple[Climber, ...]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from noughts_proto.v1 import games_pb2
 from noughts_server.competition.formats import format_named
+from noughts_server.core.messages import Language, _, in_language, ngettext, number_text
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Upstream
@@ -25,13 +26,15 @@ class Stories:
     """The stories of finished tournaments. The newest are kept, because a finished tournament does not change."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str, int], list[Sentence]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, int, str], list[Sentence]] = OrderedDict()
 
-    async def of(self, upstream: Upstream, tournament: Document, matches: list[Document]) -> list[Sentence]:
+    async def of(
+        self, upstream: Upstream, tournament: Document, matches: list[Document], language: Language
+    ) -> list[Sentence]:
         """Return the story; empty if the tournament has none. `matches` are those of a bracket. Raises Failure."""
         if tournament["story"] is None:
             return []
-        key = tournament["name"], str(tournament["end_time"]), int(tournament["games_done"])
+        key = tournament["name"], str(tournament["end_time"]), int(tournament["games_done"]), language.code
         if key not in self._kept:
             story = tournament["story"]
             games: dict[int, Document] = {}
@@ -41,7 +44,8 @@ class Stories:
                     one = games_pb2.ListGamesRequest(parent=tournament["name"], after=number - 1, page_size=1)
                     for game in (await upstream.ask(upstream.games.ListGames, one))["games"]:
                         games[number] = game
-            self._kept[key] = sentences(tournament, matches, games)
+            with in_language(language):
+                self._kept[key] = sentences(tournament, matches, games)
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
@@ -65,46 +69,85 @@ def sentences(tournament: Document, matches: list[Document], games: dict[int, Do
 
 def _upset(story: Document, games: dict[int, Document], winners: int, *, is_bracket: bool) -> Sentence:
     if story["upset_game"] not in games:
-        ahead = "seeded" if is_bracket else "placed"
-        return Sentence("No upset", f"No bot beat another that was {ahead} more than one place ahead of it.", None)
+        text = (
+            _("No bot beat another that was seeded more than one place ahead of it.")
+            if is_bracket
+            else _("No bot beat another that was placed more than one place ahead of it.")
+        )
+        return Sentence(_("No upset"), text, None)
     better, worse = story["upset_loser_place"], story["upset_winner_place"]
+    values = {
+        "winner": story["upset_winner"],
+        "loser": story["upset_loser"],
+        "worse": place(worse),
+        "better": place(better),
+    }
     if is_bracket:
-        text = f"{story['upset_winner']}, seeded {place(worse)}, beat {story['upset_loser']}, seeded {place(better)}."
+        text = _("%(winner)s, seeded %(worse)s, beat %(loser)s, seeded %(better)s.", **values)
+    elif better > 1:
+        text = _("%(winner)s, %(worse)s in the end, beat %(loser)s, which came %(better)s.", **values)
+    elif winners == 1:
+        text = _("%(winner)s, %(worse)s in the end, beat %(loser)s, the winner.", **values)
     else:
-        role = f"which came {place(better)}" if better > 1 else "the winner" if winners == 1 else "a joint winner"
-        text = f"{story['upset_winner']}, {place(worse)} in the end, beat {story['upset_loser']}, {role}."
-    return Sentence("Biggest upset", text, games[story["upset_game"]])
+        text = _("%(winner)s, %(worse)s in the end, beat %(loser)s, a joint winner.", **values)
+    return Sentence(_("Biggest upset"), text, games[story["upset_game"]])
 
 
 def _lead(story: Document, first: list[str], games: dict[int, Document]) -> Sentence:
     changes = story["lead_changes"]
-    times = {1: "once", 2: "twice"}.get(changes, f"{changes:,} times")
     game = games.get(story["lead_game"])
-    when = f"round {story['lead_round']}" if story["lead_round"] else f"game {story['lead_game']:,}"
+    changed = {1: _("The lead changed once."), 2: _("The lead changed twice.")}.get(
+        changes, ngettext("The lead changed %(num)s time.", "The lead changed %(num)s times.", changes)
+    )
+    values = {
+        "leader": first[0] if first else "",
+        "round": story["lead_round"],
+        "game": number_text(story["lead_game"]),
+    }
     if game is None:
-        text = f"The lead changed {times}." if changes else "No bot ever took the lead from another."
+        text = changed if changes else _("No bot ever took the lead from another.")
+    elif changes and story["lead_round"]:
+        text = f"{changed} {_('%(leader)s was ahead for good from round %(round)s on.', **values)}"
     elif changes:
-        text = f"The lead changed {times}. {first[0]} was ahead for good from {when} on."
+        text = f"{changed} {_('%(leader)s was ahead for good from game %(game)s on.', **values)}"
+    elif story["lead_round"]:
+        text = _("The lead never changed: %(leader)s was ahead from round %(round)s on.", **values)
     else:
-        text = f"The lead never changed: {first[0]} was ahead from {when} on."
-    return Sentence("Lead changes", text, game)
+        text = _("The lead never changed: %(leader)s was ahead from game %(game)s on.", **values)
+    return Sentence(_("Lead changes"), text, game)
 
 
 def _decision(tournament: Document, first: list[str], games: dict[int, Document]) -> Sentence | None:
     story, standings = tournament["story"], tournament["standings"]
     if len(first) > 1:
-        return Sentence("Not decided", f"{words.and_words(first)} share the first place.", None)
+        text = _("%(names)s share the first place.", names=words.and_words(first))
+        return Sentence(_("Not decided"), text, None)
     if game := games.get(story["decided_game"]):
-        when = f"in round {story['decided_round']}" if story["decided_round"] else f"in game {story['decided_game']:,}"
-        left = tournament["games_done"] - story["decided_game"]
-        rest = f", with {left:,} {'game' if left == 1 else 'games'} to go" if left > 0 else ", the last one"
-        return Sentence(
-            f"Decided {when}", f"After this game{rest}, no other bot could reach the points of {first[0]}.", game
+        title = (
+            _("Decided in round %(round)s", round=story["decided_round"])
+            if story["decided_round"]
+            else _("Decided in game %(game)s", game=number_text(story["decided_game"]))
         )
+        left = tournament["games_done"] - story["decided_game"]
+        text = (
+            ngettext(
+                "After this game, with %(num)s game to go, no other bot could reach the points of %(winner)s.",
+                "After this game, with %(num)s games to go, no other bot could reach the points of %(winner)s.",
+                left,
+                winner=first[0],
+            )
+            if left > 0
+            else _("After this game, the last one, no other bot could reach the points of %(winner)s.", winner=first[0])
+        )
+        return Sentence(title, text, game)
     if len(standings) > 1 and standings[1]["tie_break"]:
-        by = words.tie_break(standings[1]["tie_break"])
-        text = f"{first[0]} and {standings[1]['label']} have the same points; {first[0]} is first by {by}."
-        return Sentence("Decided by a tie-break", text, None)
+        text = _(
+            "%(first)s and %(second)s have the same points; %(first)s is first by %(tie_break)s.",
+            first=first[0],
+            second=standings[1]["label"],
+            tie_break=words.tie_break(standings[1]["tie_break"]),
+        )
+        return Sentence(_("Decided by a tie-break"), text, None)
     return None
 
 
@@ -118,12 +161,21 @@ def _final(story: Document, matches: list[Document], games: dict[int, Document])
     if final["winner"] == names[1]:
         points.reverse()
         names.reverse()
-    if points[0] == points[1]:
-        text = f"{names[0]} and {names[1]} scored {words.points(points[0])} points each; {names[0]} is first as the "
-        text += "higher seed." if final["decision"] == "seed" else "bot with fewer forfeits."
-        return Sentence("Decided in the final", text, game)
-    score = f"{words.points(points[0])} – {words.points(points[1])}"
-    return Sentence("Decided in the final", f"{names[0]} beat {names[1]} by {score}.", game)
+    values = {"winner": names[0], "loser": names[1], "points": words.points(points[0])}
+    if points[0] != points[1]:
+        score = f"{words.points(points[0])} – {words.points(points[1])}"
+        text = _("%(winner)s beat %(loser)s by %(score)s.", **values, score=score)
+    elif final["decision"] == "seed":
+        text = _(
+            "%(winner)s and %(loser)s scored %(points)s points each; %(winner)s is first as the higher seed.", **values
+        )
+    else:
+        text = _(
+            "%(winner)s and %(loser)s scored %(points)s points each;"
+            " %(winner)s is first as the bot with fewer forfeits.",
+            **values,
+        )
+    return Sentence(_("Decided in the final"), text, game)
 
 
 def _extra_games(matches: list[Document]) -> Sentence | None:
@@ -132,18 +184,45 @@ def _extra_games(matches: list[Document]) -> Sentence | None:
     if not played:
         return None
     if not extra:
-        return Sentence("Close matches", "No match needed extra games.", None)
-    needed = "match needed" if len(played) == 1 else "matches needed"
-    return Sentence("Close matches", f"{extra:,} of {len(played):,} {needed} extra games.", None)
+        return Sentence(_("Close matches"), _("No match needed extra games."), None)
+    text = ngettext(
+        "%(extra)s of %(num)s match needed extra games.",
+        "%(extra)s of %(num)s matches needed extra games.",
+        len(played),
+        extra=number_text(extra),
+    )
+    return Sentence(_("Close matches"), text, None)
 
 
 def _longest(story: Document, games: dict[int, Document]) -> Sentence | None:
     game = games.get(story["longest_game"])
     if game is None:
         return None
-    moves, first, second = story["longest_moves"], game["first"], game["second"]
-    winner = {"1-0": f"{first} won", "0-1": f"{second} won", "1/2-1/2": "a draw"}.get(game["result"], "void")
-    return Sentence("Longest game", f"{first} and {second} made {moves:,} moves: {winner}.", game)
+    winner = {"1-0": game["first"], "0-1": game["second"]}.get(game["result"])
+    values = {"first": game["first"], "second": game["second"], "winner": winner}
+    moves = story["longest_moves"]
+    if winner:
+        text = ngettext(
+            "%(first)s and %(second)s made %(num)s move: %(winner)s won.",
+            "%(first)s and %(second)s made %(num)s moves: %(winner)s won.",
+            moves,
+            **values,
+        )
+    elif game["result"] == "1/2-1/2":
+        text = ngettext(
+            "%(first)s and %(second)s made %(num)s move: a draw.",
+            "%(first)s and %(second)s made %(num)s moves: a draw.",
+            moves,
+            **values,
+        )
+    else:
+        text = ngettext(
+            "%(first)s and %(second)s made %(num)s move: void.",
+            "%(first)s and %(second)s made %(num)s moves: void.",
+            moves,
+            **values,
+        )
+    return Sentence(_("Longest game"), text, game)
 
 
 def _shortest(story: Document, games: dict[int, Document]) -> Sentence | None:
@@ -151,10 +230,21 @@ def _shortest(story: Document, games: dict[int, Document]) -> Sentence | None:
     if game is None:
         return None
     winner, loser = (game["first"], game["second"]) if game["result"] == "1-0" else (game["second"], game["first"])
-    return Sentence("Shortest win", f"{winner} beat {loser} in {story['shortest_moves']:,} moves.", game)
+    text = ngettext(
+        "%(winner)s beat %(loser)s in %(num)s move.",
+        "%(winner)s beat %(loser)s in %(num)s moves.",
+        story["shortest_moves"],
+        winner=winner,
+        loser=loser,
+    )
+    return Sentence(_("Shortest win"), text, game)
 
 
 def place(number: int) -> str:
     """Return `1st`, `2nd`, `11th` or `23rd`."""
-    end = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{end}"
+    shown = number_text(number)
+    if number % 100 in (11, 12, 13) or number % 10 not in (1, 2, 3):
+        return _("%(number)sth", number=shown)
+    if number % 10 == 1:
+        return _("%(number)sst", number=shown)
+    return _("%(number)snd", number=shown) if number % 10 == 2 else _("%(number)srd", number=shown)

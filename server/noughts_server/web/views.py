@@ -1,8 +1,9 @@
 """Renders pages from templates, in the turns of the visitors (`Rendering`)."""
 
-from functools import partial
+from functools import cache, partial
 from types import CodeType
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -10,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.messages import ENGLISH, Language, in_language
 from noughts_server.core.version import software_version
 from noughts_server.drawing.board_svg import board_svg, piece_svg, places, side_names
 from noughts_server.drawing.charts import llr_line
@@ -22,6 +24,14 @@ from noughts_server.web.expected_games import expected_games, forecast_of, whole
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
+from noughts_server.web.languages import (
+    COOKIE,
+    TRANSLATED_PAGES,
+    keep_choice,
+    language_of,
+    languages,
+    template_messages,
+)
 from noughts_server.web.qr import qr_code
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
@@ -58,7 +68,10 @@ class _Compiled(BytecodeCache):
             self._codes[bucket.key, bucket.checksum] = bucket.code
 
 
-_COMPILED = _Compiled()
+@cache
+def _compiled(code: str) -> _Compiled:
+    """Return the code of the templates in a language: Jinja computes constant parts when it compiles."""
+    return _Compiled()
 
 
 class Views:
@@ -68,39 +81,18 @@ class Views:
         """`static` is the version of the static files, part of their addresses."""
         self._public_url = public_url
         self.rendering = Rendering()
-        self._templates = Environment(
-            loader=PackageLoader("noughts_server.web"),
-            bytecode_cache=_COMPILED,
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-        self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text, wrong_fields=wrong_fields)
-        functions = (
-            board_svg,
-            piece_svg,
-            side_names,
-            places,
-            thumbnail,
-            thumbnail_back,
-            geometry,
-            score_interval,
-            can_draw_png,
-            join_window,
-            llr_line,
-            qr_code,
-            shown_accuracy,
-            expected_games,
-            forecast_of,
-            whole_number_of_games,
-        )
-        self._templates.globals.update(
-            {function.__name__: function for function in functions}, has_documentation=is_built, has_page=has_page
-        )
-        values = {"static": f"/static/{static}", "version": software_version()}
-        self._templates.globals.update(values, signing_in=signing_in, playing=playing)
+        values = {
+            "static": f"/static/{static}",
+            "version": software_version(),
+            "signing_in": signing_in,
+            "playing": playing,
+        }
+        # Jinja evaluates imported templates and constants once, so each language has its own environment.
+        self._templates = {code: _environment(language, values) for code, language in languages().items()}
+
+    def language(self, request: Request, template: str) -> Language:
+        """Return the language of a page for this visitor; English for pages that have no translation."""
+        return language_of(request) if template in TRANSLATED_PAGES else ENGLISH
 
     def base(self, request: Request) -> str:
         """Return the website's address for this visitor, without a slash at its end."""
@@ -117,7 +109,9 @@ class Views:
         """Return a page, which can explain a failure. No cache may store the page of a signed-in visitor."""
         code = failure.status if failure else 200
         caching = "no-cache" if visitor_of(request) is None else "private, no-store"
-        all_headers = {"cache-control": caching, "vary": "cookie", **(headers or {})}
+        language = self.language(request, template)
+        varying = "accept-language, cookie" if template in TRANSLATED_PAGES else "cookie"
+        all_headers = {"cache-control": caching, "vary": varying, **(headers or {})}
 
         def render() -> Response:
             body = self._text(request, template, failure=failure, **values)
@@ -125,7 +119,9 @@ class Views:
                 return tagged_response(request, body.encode(), HTML, all_headers)
             return Response(body, code, all_headers, media_type=HTML)
 
-        return await self.rendering.in_turn(request, template, render)
+        response = await self.rendering.in_turn(request, f"{template} in {language.code}", render)
+        keep_choice(request, response)
+        return response
 
     async def parts(self, request: Request, template: str, **values: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
@@ -148,5 +144,55 @@ class Views:
             "path": request.url.path,
             "query": request.query_params,
             "base": self.base(request),
+            "language_links": [],
         }
-        return self._templates.get_template(template).render(**common | values)
+        language = self.language(request, template)
+        if template in TRANSLATED_PAGES:
+            common["language_links"] = _language_links(request)
+        with in_language(language):
+            return self._templates[language.code].get_template(template).render(**common | values)
+
+
+def _environment(language: Language, values: dict[str, Any]) -> Environment:
+    """Return the templates in a language, with these values."""
+    templates = Environment(
+        loader=PackageLoader("noughts_server.web"),
+        bytecode_cache=_compiled(language.code),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do", "jinja2.ext.i18n"],
+    )
+    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    templates.policies["ext.i18n.trimmed"] = True
+    templates.newstyle_gettext = True  # type: ignore[attr-defined]
+    templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text, wrong_fields=wrong_fields)
+    functions = (
+        board_svg,
+        piece_svg,
+        side_names,
+        places,
+        thumbnail,
+        thumbnail_back,
+        geometry,
+        score_interval,
+        can_draw_png,
+        join_window,
+        llr_line,
+        qr_code,
+        shown_accuracy,
+        expected_games,
+        forecast_of,
+        whole_number_of_games,
+    )
+    templates.globals.update({function.__name__: function for function in functions})
+    templates.globals.update(template_messages(language))
+    templates.globals.update(values, has_documentation=is_built, has_page=has_page, language=language)
+    return templates
+
+
+def _language_links(request: Request) -> list[tuple[Language, str]]:
+    """Return each language with the address of the same page in it."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != COOKIE]
+    return [(each, f"?{urlencode([*kept, (COOKIE, each.code)])}") for each in languages().values()]

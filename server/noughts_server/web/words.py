@@ -6,35 +6,65 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from babel.dates import format_skeleton
 from markupsafe import Markup
 
 from noughts_referee.rules import base_name, in_words
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
+from noughts_server.core.messages import N_, _, active_language, ngettext, number_text
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
 
 _TITLES = {
-    "tictactoe": "Noughts and crosses",
-    "tictactoe3d": "3D noughts and crosses",
-    "qubic": "Qubic",
-    "connect4": "Connect Four",
-    "gomoku": "Gomoku",
-    "gomoku20": "Gomoku, 20x20",
-    "renju": "Renju",
-    "caro": "Caro",
+    "tictactoe": N_("Noughts and crosses"),
+    "tictactoe3d": N_("3D noughts and crosses"),
+    "qubic": N_("Qubic"),
+    "connect4": N_("Connect Four"),
+    "gomoku": N_("Gomoku"),
+    "gomoku20": N_("Gomoku, 20x20"),
+    "renju": N_("Renju"),
+    "caro": N_("Caro"),
 }
 """Titles of variants, by the part of their names before the first colon."""
 
 _RULES = {
-    "exact": "exactly five in a row",
-    "20": "20x20",
+    "exact": N_("exactly five in a row"),
+    "20": N_("20x20"),
 }
 """The other parts of their names."""
-_ENDINGS = {"line": "in a row", "timeout": "on time"}
-"""Terminations whose words for players are not their names."""
-_NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
+_ENDINGS = {
+    "line": N_("in a row"),
+    "board_full": N_("board full"),
+    "illegal_move": N_("illegal move"),
+    "timeout": N_("on time"),
+    "disconnected": N_("disconnected"),
+    "crashed": N_("crashed"),
+    "resigned": N_("resigned"),
+    "adjudicated": N_("adjudicated"),
+    "void": N_("void"),
+}
+"""Terminations in the words of players."""
+_IN_A_ROW = {
+    3: N_("three in a row"),
+    4: N_("four in a row"),
+    5: N_("five in a row"),
+    6: N_("six in a row"),
+    7: N_("seven in a row"),
+    8: N_("eight in a row"),
+    9: N_("nine in a row"),
+}
 """The numbers of pieces in a row that are written as words."""
+_STATES = {
+    "open": N_("open"),
+    "running": N_("running"),
+    "paused": N_("paused"),
+    "finished": N_("finished"),
+    "cancelled": N_("cancelled"),
+    "waiting": N_("waiting"),
+    "ended": N_("ended"),
+}
+"""States of tournaments and games."""
 _KEPT_END = 6
 """The characters at the end of a name that are always visible."""
 
@@ -56,7 +86,22 @@ def number(name: str) -> str:
 
 def count(value: float) -> str:
     """Return e.g. `12,000`."""
-    return f"{value:,.0f}"
+    return number_text(value)
+
+
+def decimal(value: float, digits: int = 1) -> str:
+    """Return a number with so many digits after the point, e.g. `97.5`."""
+    return number_text(value, f",.{digits}f")
+
+
+def plain(value: float) -> str:
+    """Return a number with as few digits as it needs, e.g. `12.25`."""
+    return number_text(value, ",g")
+
+
+def state_words(state: str) -> str:
+    """Return a state of a tournament or of a game in words."""
+    return _(_STATES[state]) if state in _STATES else state
 
 
 def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
@@ -75,23 +120,26 @@ def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
 def points(value: float) -> str:
     """Return `2½` for 2.5 and `22,889½` for 22889.5."""
     whole, half = divmod(round(value * 2), 2)
-    return f"{f'{whole:,}' if whole else ''}½" if half else f"{whole:,}"
+    return f"{number_text(whole) if whole else ''}½" if half else number_text(whole)
 
 
 def game(variant: str) -> str:
     """Return a variant in plain words: `Connect Four`, `30x30, 5 in a row`, `Gomoku, exactly five in a row`."""
-    name, _, opening = variant.partition("+")
+    name, _plus, opening = variant.partition("+")
     shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
     base, *rules = name.split(":")
-    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [_TITLES.get(base, base)]
-    if not shape:
-        words += (_RULES.get(rule, rule) for rule in rules)
-    return ", ".join([*words, f"{opening} opening"] if opening else words)
+    if shape:
+        columns, rows, length = shape.groups()
+        words = [_("%(columns)sx%(rows)s, %(length)s in a row", columns=columns, rows=rows, length=length)]
+    else:
+        words = [_(_TITLES[base]) if base in _TITLES else base]
+        words += (_(_RULES[rule]) if rule in _RULES else rule for rule in rules)
+    return ", ".join([*words, _("%(rule)s opening", rule=opening)] if opening else words)
 
 
 def loser(game: Mapping[str, Any]) -> str:
     """Return the name of the player that lost the game."""
-    return str({"1-0": game["second"], "0-1": game["first"]}.get(game["result"], "the loser"))
+    return str({"1-0": game["second"], "0-1": game["first"]}.get(game["result"], _("the loser")))
 
 
 def cut(name: str) -> Markup:
@@ -105,14 +153,21 @@ def cut(name: str) -> Markup:
 def or_words(names: Iterable[str]) -> str:
     """Return `a, b or c`."""
     *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
+    return _("%(names)s or %(last)s", names=", ".join(others), last=last) if others else last
 
 
 def and_words(names: Sequence[str]) -> str:
     """Return `a, b and c`; the first names of more than four, and the number of the others."""
     shown = list(names[:4])
-    last = f"{len(names) - 4:,} others" if len(names) > 4 else shown.pop()
-    return f"{', '.join(shown)} and {last}" if shown else last
+    if len(names) > len(shown):
+        return ngettext(
+            "%(names)s and %(num)s other",
+            "%(names)s and %(num)s others",
+            len(names) - len(shown),
+            names=", ".join(shown),
+        )
+    last = shown.pop()
+    return _("%(names)s and %(last)s", names=", ".join(shown), last=last) if shown else last
 
 
 def until(stamp: str) -> str:
@@ -120,29 +175,52 @@ def until(stamp: str) -> str:
     minutes = max(0, math.ceil((datetime.fromisoformat(stamp) - datetime.now(UTC)).total_seconds() / 60))
     days, hours = minutes // 1440, minutes // 60
     if days:
-        return f"{days} d {hours % 24} h"
-    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else ""
+        return _("%(days)s d %(hours)s h", days=days, hours=hours % 24)
+    if hours:
+        return _("%(hours)s h %(minutes)s min", hours=hours, minutes=minutes % 60)
+    return _("%(minutes)s min", minutes=minutes) if minutes else ""
+
+
+def duration(seconds: float) -> str:
+    """Return e.g. `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`."""
+    minutes = int(seconds) // 60
+    days, hours = minutes // 1440, minutes // 60
+    if days:
+        return _("%(days)s d %(hours)s h", days=days, hours=hours % 24)
+    if hours:
+        return _("%(hours)s h %(minutes)s min", hours=hours, minutes=minutes % 60)
+    return _("%(minutes)s min", minutes=minutes) if minutes else _("%(seconds)s s", seconds=int(seconds))
+
+
+def thinking_time(micros: float) -> str:
+    """Return e.g. `340 µs`, `12 ms` or `1.5 s`."""
+    if micros < 1000:
+        return f"{micros:.0f} µs"
+    if micros < 1_000_000:
+        return f"{number_text(micros / 1000, '.3g')} ms"
+    return _("%(seconds)s s", seconds=number_text(micros / 1_000_000, ",.3g"))
 
 
 def month(name: str) -> str:
     """Return `March 2026` for `2026-03`."""
-    return f"{date.fromisoformat(f'{name}-01'):%B %Y}"
+    return format_skeleton("yMMMM", date.fromisoformat(f"{name}-01"), locale=active_language().code)
 
 
 def ending(termination: str | None) -> str:
     """Return `board full` for `board_full`, and `on time` for `timeout`; `words.js` has the same for live games."""
-    return _ENDINGS.get(termination or "") or in_words(termination or "")
+    return _(_ENDINGS[termination]) if termination in _ENDINGS else in_words(termination or "")
 
 
 def how_ended(game: Mapping[str, Any]) -> str:
     """Return how a game ended: `five in a row` for a line of five, `walkover` if nobody moved, else its ending."""
     won = game.get("winning_cells")
     if game["result"] == "*":
-        return "void"
+        return _("void")
     if game["termination"] == "adjudicated" and not game["moves"]:
-        return "walkover"
+        return _("walkover")
     if game["termination"] == "line" and won:
-        return f"{_NUMBERS.get(len(won), len(won))} in a row"
+        length = len(won)
+        return _(_IN_A_ROW[length]) if length in _IN_A_ROW else _("%(length)s in a row", length=length)
     return ending(game["termination"])
 
 
@@ -166,7 +244,7 @@ def titled(tournament: dict[str, Any]) -> str:
     """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
     title, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
     players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", title)
-    return f"Guest \N{EN DASH} {players[1] or players[2]}" if players else title
+    return f"{_('Guest')} \N{EN DASH} {players[1] or players[2]}" if players else title
 
 
 def score(document: dict[str, Any]) -> Score:
@@ -177,20 +255,23 @@ def score(document: dict[str, Any]) -> Score:
 def time_control(time: dict[str, Any] | None) -> str:
     """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
-        return "no clocks"
-    base = f"{_seconds(time['bank_us'])}\u00a0s" if time["bank_us"] else ""
-    increment = f" + {_seconds(time['increment_us'])}\u00a0s a move" if time["increment_us"] else ""
-    move = f"{_seconds(time['move_us'])}\u00a0s a move" if time["move_us"] else ""
-    return ", at most ".join(filter(None, (base + increment, move)))
+        return _("no clocks")
+    base = _seconds(time["bank_us"]) if time["bank_us"] else ""
+    if time["increment_us"]:
+        base = _("%(base)s + %(increment)s a move", base=base, increment=_seconds(time["increment_us"]))
+    if not time["move_us"]:
+        return base
+    move = _("%(time)s a move", time=_seconds(time["move_us"]))
+    return _("%(base)s, at most %(move)s", base=base, move=move) if base else move
 
 
 def _seconds(micros: int) -> str:
-    return f"{micros / 1e6:g}"
+    return _("%(seconds)s s", seconds=number_text(micros / 1e6, "g")).replace(" ", "\u00a0")
 
 
 def tie_break(word: str) -> str:
     """Return `head-to-head score` for `head_to_head`."""
-    return TieBreak[word.upper()].value
+    return _(TieBreak[word.upper()].value)
 
 
 def ties(rows: list[dict[str, Any]]) -> list[str]:
@@ -211,6 +292,11 @@ _FUNCTIONS = (
     loser,
     cut,
     and_words,
+    decimal,
+    plain,
+    state_words,
+    thinking_time,
+    duration,
     until,
     month,
     level,

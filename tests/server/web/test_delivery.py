@@ -79,7 +79,7 @@ def test_every_link_leads_to_a_page_and_no_page_breaks_its_policy(pages: dict[st
     for path, links in pages.items():
         assert links.inline == [], path
         assert links.open == [], path
-        assert all(link.startswith(("/", "#", "webcal:")) for link in links.pages | links.loaded), path
+        assert all(link.startswith(("/", "#", "?", "webcal:")) for link in links.pages | links.loaded), path
 
 
 @pytest.mark.processes

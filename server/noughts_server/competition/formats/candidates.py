@@ -2,14 +2,15 @@
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, TournamentFormat
+from noughts_server.core.messages import N_
 
 
 class CandidatesFormat(TournamentFormat):
     """The candidate that is ahead plays next, and those that are behind are dropped (`statistics.candidates`)."""
 
     number = 8
-    title = "Candidates"
-    summary = "several bots against the first one, until one proves to be stronger"
+    title = N_("Candidates")
+    summary = N_("several bots against the first one, until one proves to be stronger")
     own_settings = frozenset({"sprt"})
     most_entries = 65
     most_tests = 64

@@ -12,14 +12,15 @@ from noughts_server.competition.formats.rounds_by_points import (
     usual_rounds,
 )
 from noughts_server.competition.pairing_batch import Field, PairingBatch
+from noughts_server.core.messages import N_
 
 
 class Danish(RoundsByPoints):
     """Each round pairs neighbours in the standings, even repeatedly."""
 
     number = 6
-    title = "Danish"
-    summary = "each round pairs neighbours in the standings, even if they have met"
+    title = N_("Danish")
+    summary = N_("each round pairs neighbours in the standings, even if they have met")
 
     def next_wave(self, field: Field) -> PairingBatch | None:
         """Return the next round; None after the last round, or if fewer than two entries are left."""

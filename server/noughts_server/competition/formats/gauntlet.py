@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from noughts_referee.work_units import ScheduledGame
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
+from noughts_server.core.messages import N_
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class GauntletFormat(FixedPairings):
     """The format whose schedules are `Gauntlet`s."""
 
     number = 2
-    title = "Gauntlet"
-    summary = "the first entry against all others"
+    title = N_("Gauntlet")
+    summary = N_("the first entry against all others")
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         total = self.schedule(entries, settings.games_per_pair).total

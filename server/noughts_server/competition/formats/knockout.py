@@ -17,6 +17,7 @@ from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
 from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
+from noughts_server.core.messages import N_
 
 EXTRA_PAIRS = 4
 """The maximal number of extra pairs of games after equal points."""
@@ -128,8 +129,8 @@ class Knockout(InRounds):
     """The loser of each match is out; the winner of the final wins the tournament."""
 
     number = 4
-    title = "Knockout"
-    summary = "the loser of a match is out"
+    title = N_("Knockout")
+    summary = N_("the loser of a match is out")
     own_settings = frozenset({"stop_when_decided"})
     places_by_bracket = True
 

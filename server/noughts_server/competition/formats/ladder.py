@@ -37,6 +37,7 @@ from itertools import chain, islice
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
+from noughts_server.core.messages import N_
 
 WINDOW = 2
 """The largest excess of an opponent's number of pairings over the lowest number among the possible opponents."""
@@ -436,8 +437,8 @@ class LadderFormat(Endless):
     """Bots with similar ratings meet until the tournament is stopped."""
 
     number = 5
-    title = "Ladder"
-    summary = "bots with similar ratings meet until it is stopped"
+    title = N_("Ladder")
+    summary = N_("bots with similar ratings meet until it is stopped")
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         one_round = entries // 2 * settings.games_per_pair

@@ -3,6 +3,7 @@
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.round_robin import RoundRobinFormat
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, LateEntries
+from noughts_server.core.messages import N_
 
 
 class MatchFormat(RoundRobinFormat):
@@ -12,8 +13,8 @@ class MatchFormat(RoundRobinFormat):
     """
 
     number = 7
-    title = "Match"
-    summary = "two bots, pairs of games with the sides swapped"
+    title = N_("Match")
+    summary = N_("two bots, pairs of games with the sides swapped")
     own_settings = frozenset({"sprt"})
     late_entries = LateEntries.NEVER
     most_entries = 2

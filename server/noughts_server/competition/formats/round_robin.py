@@ -7,6 +7,7 @@ from functools import partial
 from noughts_referee.work_units import ScheduledGame
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
+from noughts_server.core.messages import N_
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ class RoundRobinFormat(FixedPairings):
     """The format whose schedules are `RoundRobin`s."""
 
     number = 1
-    title = "Round robin"
-    summary = "everyone against everyone"
+    title = N_("Round robin")
+    summary = N_("everyone against everyone")
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         schedule = self.schedule(entries, settings.games_per_pair)

@@ -25,6 +25,7 @@ from noughts_server.competition.formats.rounds_by_points import (
 from noughts_server.competition.formats.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings
 from noughts_server.competition.pairing_batch import Field, PairingBatch
+from noughts_server.core.messages import N_
 
 _NEARBY = 6
 """Pairs at most this many places apart are tried first: they suffice in most rounds, and take 0.5 s for 200 entries."""
@@ -183,8 +184,8 @@ class Swiss(RoundsByPoints):
     """Bots with similar scores meet, and no two bots meet twice."""
 
     number = 3
-    title = "Swiss"
-    summary = "each round pairs bots with similar scores that have not met yet"
+    title = N_("Swiss")
+    summary = N_("each round pairs bots with similar scores that have not met yet")
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
         most = most_rounds(entries)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
+from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import bot_name, tournament_name
 from noughts_server.drawing.charts import DrawnChart, rating_bars, rating_line
 from noughts_server.web import api_routes, words
@@ -20,6 +21,7 @@ from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
 
+_BOT_PAGE = "bots/bot.html.jinja"
 _FILTERS = ("owner", "search", "online_only", "rating_list")
 _DESCRIPTION_FORM = ("description", "link")
 _RECENT = 20
@@ -73,16 +75,17 @@ async def bot_page(
     lists = ratings["ratings"]
     most_played = max(lists, key=lambda rating: int(rating["row"]["games"]), default={"rating_list": ""})
     chosen = request.query_params.get("list", "") or most_played["rating_list"]
+    language = website.views.language(request, _BOT_PAGE)
     curves = await asyncio.gather(
         *(
-            _rating_curves(website, name, rating, versions, chosen=rating["rating_list"] == chosen)
+            _rating_curves(website, name, rating, versions, language, chosen=rating["rating_list"] == chosen)
             for rating in lists[:_MOST_CURVES]
         )
     )
     person = await website.person(request)
     return await website.views.page(
         request,
-        "bots/bot.html.jinja",
+        _BOT_PAGE,
         failure,
         bot=bot,
         chosen=chosen,
@@ -122,7 +125,7 @@ class _Curves(NamedTuple):
 
 
 async def _rating_curves(
-    website: Website, bot: str, rating: Document, versions: list[Document], *, chosen: bool
+    website: Website, bot: str, rating: Document, versions: list[Document], language: Language, *, chosen: bool
 ) -> _Curves:
     """Return the charts of the rating in one list, with marks at the starts of versions."""
     variant, _, time_class = rating["rating_list"].rpartition("/")
@@ -138,7 +141,8 @@ async def _rating_curves(
         if first_games is not None and points and first_games > points[0]["games"]:
             version_starts.append((first_games, words.number(version["name"])))
     bins = [(each["rating"], each["bots"]) for each in history["distribution"]]
-    return _Curves(rating_line(points, version_starts), rating_bars(bins, BIN_WIDTH, history["rating"]))
+    with in_language(language):
+        return _Curves(rating_line(points, version_starts), rating_bars(bins, BIN_WIDTH, history["rating"]))
 
 
 async def against_page(website: Website, request: Request) -> Response:

@@ -22,6 +22,8 @@ from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
 from noughts_server.web.visitors import address_of
 
+_GAME_PAGE = "games/game.html.jinja"
+_ANALYSIS = "games/analysis.html.jinja"
 _MOST_NUMBERS = 900
 """Limit of the last moves that have numbers on the board: as many as the largest board has cells."""
 _MOST_USED = 4
@@ -36,7 +38,10 @@ ENDED_ON_BOARD = (str(Termination.LINE), str(Termination.BOARD_FULL))
 async def game_page(website: Website, request: Request) -> Response:
     values = await _game_with_players(website, request)
     start = request.query_params.get("analysis") == "true" and not is_from_another_site(request)
-    analysis = await analysis_of(website.upstream, website.views.rendering, request, values["game"], start=start)
+    language = website.views.language(request, _GAME_PAGE)
+    analysis = await analysis_of(
+        website.upstream, website.views.rendering, request, values["game"], language, start=start
+    )
     start_opinion = request.query_params.get("opinion") == "true" and not is_from_another_site(request)
     opinion = _opinion(website, request, values, start=start_opinion)
     tournament, name = values["tournament"], values["game"]["name"]
@@ -46,7 +51,7 @@ async def game_page(website: Website, request: Request) -> Response:
             around = await live_around(website.hub, name)
     return await website.views.page(
         request,
-        "games/game.html.jinja",
+        _GAME_PAGE,
         **values,
         analysis=analysis,
         opinion=opinion,
@@ -70,14 +75,17 @@ async def game_analysis(website: Website, request: Request) -> Response:
     """
     values = await _game_of(website, request)
     analysis = await analysis_of(
-        website.upstream, website.views.rendering, request, values["game"], start=not is_from_another_site(request)
+        website.upstream,
+        website.views.rendering,
+        request,
+        values["game"],
+        website.views.language(request, _ANALYSIS),
+        start=not is_from_another_site(request),
     )
     if analysis is None:
         raise Failure(404, "There is no analysis: the game is not over, or this website cannot draw its board.")
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
-    return await website.views.page(
-        request, "games/analysis.html.jinja", headers=headers, game=values["game"], analysis=analysis
-    )
+    return await website.views.page(request, _ANALYSIS, headers=headers, game=values["game"], analysis=analysis)
 
 
 async def game_opinion(website: Website, request: Request) -> Response:

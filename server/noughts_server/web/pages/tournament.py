@@ -17,6 +17,7 @@ from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import Website
 from noughts_server.web.upstream import Failure
 
+_PAGE = "tournament/tournament.html.jinja"
 _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
 _MOST_FAULTS = 10
@@ -31,13 +32,13 @@ _NOT_LIVE: Document = {"boards": [], "live_games": []}
 async def tournament_page(website: Website, request: Request) -> Response:
     values = await _known_tournament(website, request)
     live = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else _NOT_LIVE
-    return await website.views.page(request, "tournament/tournament.html.jinja", **values, **live)
+    return await website.views.page(request, _PAGE, **values, **live)
 
 
 async def tournament_parts(website: Website, request: Request) -> Response:
     """Return the parts of the page that changed."""
     values = await _known_tournament(website, request)
-    return await website.views.parts(request, "tournament/tournament.html.jinja", **values, **_NOT_LIVE)
+    return await website.views.parts(request, _PAGE, **values, **_NOT_LIVE)
 
 
 async def games_page(website: Website, request: Request) -> Response:
@@ -53,7 +54,7 @@ async def games_page(website: Website, request: Request) -> Response:
         "filters": {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
         "endings": enum_words(types_pb2.Termination.DESCRIPTOR),
     }
-    return await website.views.page(request, "tournament/tournament.html.jinja", **games)
+    return await website.views.page(request, _PAGE, **games)
 
 
 async def _known_tournament(website: Website, request: Request) -> Document:
@@ -83,7 +84,9 @@ async def _known_tournament(website: Website, request: Request) -> Document:
         "pairings": _rounds(crosstable["encounters"]),
         "faults": faults["games"],
         "last": await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else [],
-        "story": await website.stories.of(upstream, tournament, crosstable["matches"]),
+        "story": await website.stories.of(
+            upstream, tournament, crosstable["matches"], website.views.language(request, _PAGE)
+        ),
         "more_faults": bool(faults["next_page_token"]),
     }
 

@@ -1,4 +1,6 @@
 // The analysis of a finished game: waits until the server has computed it, and marks mistakes in the list of moves.
+import { _ } from "./words.js";
+
 const FIRST_WAIT = 1000; // Milliseconds before the second request. Each later wait is longer.
 const GROWTH = 1.5;
 const LONGEST_WAIT = 30000;
@@ -41,13 +43,13 @@ function replace(section) {
   old.replaceWith(section);
   section.tabIndex = -1;
   if (isFocused) section.focus();
-  say(section.dataset.state === "done" ? "The analysis is ready." : section.querySelector("p").textContent);
+  say(section.dataset.state === "done" ? _("The analysis is ready.") : section.querySelector("p").textContent);
 }
 
 function stopWaiting() {
   const note = place().querySelector("p");
-  const words = "The analysis takes long, and this page no longer waits for it. ";
-  if (note && place().dataset.state !== "none") note.firstChild.textContent = words;
+  const words = _("The analysis takes long, and this page no longer waits for it.");
+  if (note && place().dataset.state !== "none") note.firstChild.textContent = `${words} `;
   say(words);
 }
 

@@ -1,5 +1,6 @@
 // What is around a game: the live games of its tournament, of which the page opens the next one after the end.
 import { visible } from "./analysis.js";
+import { _, ngettext } from "./words.js";
 
 const EVERY = 15000; // Milliseconds between two requests for the live games.
 const SOON = 2000; // The same while the page waits for the next game.
@@ -46,9 +47,13 @@ export async function goOn(name) {
   if (stopped || !next) return;
   by("onward-link").href = next;
   by("onward").hidden = false;
-  by("onward-said").textContent = `The next live game opens in ${COUNTDOWN} seconds.`;
+  by("onward-said").textContent = ngettext(
+    "The next live game opens in %(num)s second.",
+    "The next live game opens in %(num)s seconds.",
+    COUNTDOWN,
+  );
   for (let seconds = COUNTDOWN; seconds > 0; seconds--) {
-    by("onward-seconds").textContent = `${seconds} s`;
+    by("onward-seconds").textContent = _("%(seconds)s s", { seconds });
     await wait(1000);
     await visible();
     if (stopped) return;

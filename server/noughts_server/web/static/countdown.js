@@ -1,14 +1,17 @@
 // Times until starts, which count down. `words.py` has the same words for pages without scripts.
+import { _ } from "./words.js";
+
 const SECOND = 1000;
 
 function until(moment) {
   const seconds = Math.ceil((new Date(moment) - Date.now()) / SECOND);
-  if (seconds <= 0) return "a moment";
+  if (seconds <= 0) return _("a moment");
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
-  if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-  if (hours) return `${hours} h ${minutes % 60} min`;
-  return minutes ? `${minutes} min ${String(seconds % 60).padStart(2, "0")} s` : `${seconds} s`;
+  if (hours >= 24) return _("%(days)s d %(hours)s h", { days: Math.floor(hours / 24), hours: hours % 24 });
+  if (hours) return _("%(hours)s h %(minutes)s min", { hours, minutes: minutes % 60 });
+  if (!minutes) return _("%(seconds)s s", { seconds });
+  return _("%(minutes)s min %(seconds)s s", { minutes, seconds: String(seconds % 60).padStart(2, "0") });
 }
 
 function show() {

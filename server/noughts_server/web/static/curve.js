@@ -1,4 +1,6 @@
 // A rating curve that shows the values of a point, which the pointer or the arrow keys select. They come from the API.
+import { _, locale, ngettext } from "./words.js";
+
 const place = document.querySelector("[data-curve]");
 const svg = place?.querySelector("svg.curve");
 let points = [];
@@ -12,7 +14,7 @@ if (svg) {
   const words = document.createElement("p");
   words.className = "note told";
   words.setAttribute("aria-live", "polite");
-  words.textContent = "Point at the curve, or use the arrow keys.";
+  words.textContent = _("Point at the curve, or use the arrow keys.");
   place.append(words);
   svg.tabIndex = 0;
 
@@ -34,8 +36,13 @@ if (svg) {
     dot.setAttribute("cx", corners[chosen][0]);
     dot.setAttribute("cy", corners[chosen][1]);
     svg.append(dot);
-    const day = new Date(point.time).toLocaleDateString(undefined, { dateStyle: "medium" });
-    words.textContent = `${Math.round(point.rating)} ± ${Math.round(point.error95)} after ${Number(point.games).toLocaleString()} games, ${day}`;
+    const day = new Date(point.time).toLocaleDateString(locale, { dateStyle: "medium" });
+    words.textContent = ngettext(
+      "%(rating)s ± %(margin)s after %(num)s game, %(day)s",
+      "%(rating)s ± %(margin)s after %(num)s games, %(day)s",
+      Number(point.games),
+      { rating: Math.round(point.rating), margin: Math.round(point.error95), day },
+    );
   };
   svg.addEventListener("pointerenter", load);
   svg.addEventListener("focus", load);

@@ -1,4 +1,5 @@
 // Live events of one resource: they keep the state of its games and tournaments up to date.
+import { _ } from "./words.js";
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
@@ -37,7 +38,7 @@ export function follow(address, changed) {
       stop();
     });
     source.onerror = () => {
-      away("Connection lost. Reconnecting…");
+      away(_("Connection lost. Reconnecting…"));
       // The browser reconnects by itself, unless the site refused the request.
       if (source.readyState === EventSource.CLOSED) {
         stop();

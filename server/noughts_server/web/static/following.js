@@ -1,5 +1,7 @@
 // Bots and tournaments that the visitor follows: while a page of the site is open, the browser shows a notification when
 // one of their tournaments begins or ends. The names are stored in this browser only. One open page listens for all.
+import { _ } from "./words.js";
+
 const NAMES = "followed";
 const STATES = "followed-states"; // The last known state by tournament; "other": it concerns nothing that is followed.
 const MOST_STATES = 200;
@@ -54,11 +56,14 @@ async function check(name, quiet) {
   if (quiet) return;
   const title = told.title || name.split("/")[1];
   if (told.state === "running" && before !== "paused")
-    notify(`${title} has begun`, bots.map((row) => row.label).join(", "), `/${name}`);
-  if (told.state === "cancelled") notify(`${title} was cancelled`, told.reason, `/${name}`);
+    notify(_("%(title)s has begun", { title }), bots.map((row) => row.label).join(", "), `/${name}`);
+  if (told.state === "cancelled") notify(_("%(title)s was cancelled", { title }), told.reason, `/${name}`);
   if (told.state !== "finished") return;
-  const places = bots.map((row) => `${row.label}: place ${row.rank} of ${told.standings.length}`);
-  notify(`${title} has ended`, places.join(", ") || `Winner: ${told.winners.join(", ") || "none"}`, `/${name}`);
+  const places = bots.map(({ label, rank }) =>
+    _("%(label)s: place %(rank)s of %(places)s", { label, rank, places: told.standings.length }),
+  );
+  const winner = told.winners.length ? _("Winner: %(winner)s", { winner: told.winners.join(", ") }) : _("Winner: none");
+  notify(_("%(title)s has ended", { title }), places.join(", ") || winner, `/${name}`);
 }
 
 const running = new Set();
@@ -132,7 +137,7 @@ function stop() {
 function show(button) {
   const follows = stored(NAMES, []).includes(button.dataset.follow) && Notification.permission === "granted";
   button.setAttribute("aria-pressed", follows);
-  button.textContent = follows ? "Following" : "Follow";
+  button.textContent = follows ? _("Following") : _("Follow");
 }
 
 async function toggle(button) {
@@ -150,10 +155,10 @@ async function toggle(button) {
     store(NAMES, [...new Set([...names, name])]);
     if (state) setState(name, state);
     else forgetOthers();
-    note.textContent = "You get a notification at its start and end while a page of this site is open.";
+    note.textContent = _("You get a notification at its start and end while a page of this site is open.");
     start();
   } else {
-    note.textContent = "Your browser blocks notifications of this site.";
+    note.textContent = _("Your browser blocks notifications of this site.");
   }
   show(button);
 }

@@ -9,7 +9,7 @@ import { plyAt, showScores } from "./scores.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 import { onPointed, showLine, showThoughts } from "./thoughts.js";
-import { ending } from "./words.js";
+import { _, ending, ngettext } from "./words.js";
 
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves of automatic play.
@@ -67,13 +67,17 @@ function show() {
 }
 
 function sentence() {
-  const parts = [`Move ${ply} of ${game.moves.length}`];
-  if (ply > 0) {
-    const time = game.times_us[ply - 1];
-    const how = ply <= openingPlies(game) ? ", opening" : time === undefined ? "" : `, ${seconds(time)}`;
-    parts.push(`${ply % 2 ? game.first : game.second}: ${cell(game.moves[ply - 1])}${how}`);
-  }
-  return parts.join(". ") + ".";
+  const where = _("Move %(number)s of %(moves)s.", { number: ply, moves: game.moves.length });
+  if (!ply) return where;
+  const time = game.times_us[ply - 1];
+  const values = { player: ply % 2 ? game.first : game.second, cell: cell(game.moves[ply - 1]) };
+  const move =
+    ply <= openingPlies(game)
+      ? _("%(player)s: %(cell)s, opening.", values)
+      : time === undefined
+        ? _("%(player)s: %(cell)s.", values)
+        : _("%(player)s: %(cell)s, %(time)s.", { ...values, time: seconds(time) });
+  return `${where} ${move}`;
 }
 
 function cell(number) {
@@ -82,11 +86,13 @@ function cell(number) {
 
 function outcome() {
   if (game.state === "waiting")
-    return game.moves.length ? "Waiting for the players to reconnect." : "The game has not started.";
-  if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
+    return game.moves.length ? _("Waiting for the players to reconnect.") : _("The game has not started.");
+  if (game.state !== "ended")
+    return _("%(player)s is to move.", { player: game.moves.length % 2 ? game.second : game.first });
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  if (winner) return `${winner} won, ${game.result}: ${ending(game)}.`;
-  return game.result === "*" ? "Void: it counts for nothing." : `A draw: ${ending(game)}.`;
+  const values = { winner, result: game.result, reason: ending(game) };
+  if (winner) return _("%(winner)s won, %(result)s: %(reason)s.", values);
+  return game.result === "*" ? _("Void: it counts for nothing.") : _("A draw: %(reason)s.", values);
 }
 
 function seconds(micros) {
@@ -105,14 +111,17 @@ function showTry() {
   const start = Math.min(ply, game.moves.length - (over ? 1 : 0));
   const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
   link.href = `/play?${query}`;
-  set(link, start === ply ? "Try from here" : "Try before the last move");
+  set(link, start === ply ? _("Try from here") : _("Try before the last move"));
 }
 
 // The button to the newest position, with the number of moves since the visitor left it.
 function showLive() {
   by("live").hidden = game.state === "ended" || following;
   const missed = Math.max(0, game.moves.length - left);
-  set(by("live"), missed ? `${missed} new move${missed === 1 ? "" : "s"}, back to live` : "Back to live");
+  set(
+    by("live"),
+    missed ? ngettext("%(num)s new move, back to live", "%(num)s new moves, back to live", missed) : _("Back to live"),
+  );
 }
 
 // Each move is a link to its position. Its bar is proportional to its thinking time.
@@ -136,7 +145,7 @@ function showMoves() {
       const time = game.times_us[at];
       link.dataset.move = name;
       link.replaceChildren(name, bar);
-      link.title = at < openingPlies(game) ? "opening" : time === undefined ? "" : seconds(time);
+      link.title = at < openingPlies(game) ? _("opening") : time === undefined ? "" : seconds(time);
     }
     link.lastChild.style.width = `${Math.round((100 * (game.times_us[at] ?? 0)) / slowest)}%`;
     if (at === ply - 1) link.setAttribute("aria-current", "step");
@@ -167,7 +176,7 @@ function play() {
   clearTimeout(playing);
   playing = 0;
   if (pressed("play") && ply === game.moves.length && game.state === "ended") press("play", false);
-  by("play").setAttribute("aria-label", pressed("play") ? "Pause" : "Play");
+  by("play").setAttribute("aria-label", pressed("play") ? _("Pause") : _("Play"));
   if (!pressed("play") || ply === game.moves.length) return;
   const wait = Math.max(SHORTEST, Math.min(LONGEST, (game.times_us[ply] ?? 0) / 1000));
   playing = setTimeout(
@@ -259,7 +268,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     by(button.dataset.copy).select();
     await navigator.clipboard?.writeText(by(button.dataset.copy).value);
-    button.textContent = "Copied";
+    button.textContent = _("Copied");
   });
 }
 

@@ -3,7 +3,7 @@ import { copy, cellName, element } from "./board.js";
 import { Board, smallBoard } from "./boards.js";
 import { clock } from "./clock.js";
 import { POINTS, set, SIDES } from "./strips.js";
-import { ending } from "./words.js";
+import { _, ending, stateOf } from "./words.js";
 
 const boards = new WeakMap(); // By card.
 const shown = new WeakMap(); // The game of each card.
@@ -98,8 +98,8 @@ function fill(card, game) {
   shown.set(card, game);
   const { moves, state } = game;
   const last = game.board ? cellName(game.board, moves.at(-1)) : moves.at(-1);
-  const live = moves.length ? `move ${moves.length}: ${last}` : state;
-  const said = state === "ended" ? (game.result === "*" ? "void" : ending(game)) : live;
+  const live = moves.length ? _("move %(number)s: %(cell)s", { number: moves.length, cell: last }) : stateOf(game);
+  const said = state === "ended" ? (game.result === "*" ? _("void") : ending(game)) : live;
   // The text changes with each move, like the board.
   if (game.board && card.querySelector(".said").textContent !== said) {
     if (!boards.has(card)) boards.set(card, new Board(card.querySelector("svg"), { labels: false }));

@@ -5,7 +5,7 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
-import { ending } from "./words.js";
+import { _, count, ending, stateOf } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
@@ -48,14 +48,22 @@ function showFeatured() {
   if (svg && board?.svg !== svg) board = new Board(svg);
   board?.show(game);
   showStrips(game, game.moves.length, game.heard, view.stopped);
-  const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const ended = winner ? `${winner} won: ${ending(game)}` : game.result === "*" ? "Void" : "A draw";
   const air = document.querySelector(".on-air");
-  if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: "Just ended" });
+  if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: _("Just ended") });
   set(
     by("featured-said"),
-    game.state === "ended" ? ended : game.moves.length ? `Move ${game.moves.length}` : game.state,
+    game.state === "ended"
+      ? result()
+      : game.moves.length
+        ? _("Move %(number)s", { number: game.moves.length })
+        : stateOf(game),
   );
+}
+
+function result() {
+  const winner = { "1-0": game.first, "0-1": game.second }[game.result];
+  if (winner) return _("%(winner)s won: %(reason)s", { winner, reason: ending(game) });
+  return game.result === "*" ? _("Void") : _("A draw");
 }
 
 function showTournaments() {
@@ -67,7 +75,7 @@ function showTournaments() {
     if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
     row.dataset.done ??= told.games_done;
     isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
-    set(row.querySelector(".done"), told.games_done.toLocaleString());
+    set(row.querySelector(".done"), count(told.games_done));
   }
   if (isStale) ask();
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);

@@ -1,11 +1,12 @@
 // Shared by all pages: local times, questions before actions, the search key, filters, copy buttons, and long names.
 import { confirmed } from "./confirm.js";
+import { _, locale } from "./words.js";
 
 export function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const moment = new Date(time.dateTime);
     time.title = time.textContent;
-    time.textContent = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    time.textContent = moment.toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
   }
 }
 
@@ -64,15 +65,15 @@ export function makeCopyable(root) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = "Copy";
+    button.textContent = _("Copy");
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);
-        button.textContent = "Copied";
+        button.textContent = _("Copied");
       } catch {
         // Without HTTPS, scripts cannot use the clipboard: select the text instead.
         getSelection().selectAllChildren(code);
-        button.textContent = "Selected";
+        button.textContent = _("Selected");
       }
     });
     code.after(" ", button);

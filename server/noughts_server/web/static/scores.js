@@ -1,6 +1,7 @@
 // The bots' scores of their positions as a graph and a bar, from the first player's point of view (`valueOf`).
 import { element } from "./board.js";
 import { SIDES, scoresOf, valueOf } from "./strips.js";
+import { _ } from "./words.js";
 
 const LEAST = 3; // The number of scores of a bot that is enough for a scale.
 const WIDTH = 320;
@@ -47,8 +48,10 @@ function showBar(game, values, both) {
   const known = values.filter((value) => value !== undefined);
   const mean = known.reduce((sum, value) => sum + value, 0) / (known.length || 1);
   bar.firstElementChild.style.height = `${50 + 50 * mean}%`;
-  const words = Math.abs(mean) < 0.05 ? "equal" : `better for ${mean > 0 ? game.first : game.second}`;
-  bar.title = `The bots' scores: ${words}.`;
+  bar.title =
+    Math.abs(mean) < 0.05
+      ? _("The bots' scores: equal.")
+      : _("The bots' scores: better for %(player)s.", { player: mean > 0 ? game.first : game.second });
   bar.setAttribute("aria-label", bar.title);
 }
 

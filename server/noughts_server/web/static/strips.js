@@ -1,5 +1,6 @@
 // The strips of the two players around a board: clocks, the side to move, the last scores and the result.
 import { clock } from "./clock.js";
+import { _ } from "./words.js";
 
 export const SIDES = ["first", "second"];
 export const POINTS = { "1-0": ["1", "0"], "0-1": ["0", "1"], "1/2-1/2": ["½", "½"] };
@@ -51,7 +52,7 @@ export function showStrips(game, ply, heard, stopped, find = by) {
     const last = scoresOf(game, side, ply).at(-1);
     const score = find(`score-${name}`);
     set(score, last ? scoreWord(game, side, last[1]) : "");
-    score.title = last ? `The score that the bot reported: ${scoreText(last[1])}` : "";
+    score.title = last ? _("The score that the bot reported: %(score)s", { score: scoreText(last[1]) }) : "";
     find(`strip-${name}`).classList.toggle("to-move", toMove);
     find(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
   });
@@ -75,9 +76,9 @@ export function valueOf(game, side, score) {
 
 function scoreWord(game, side, score) {
   const value = valueOf(game, side, score);
-  if (Math.abs(value) < BETTER) return "equal";
-  if (Math.abs(value) < WINNING) return value > 0 ? "better" : "worse";
-  return value > 0 ? "winning" : "losing";
+  if (Math.abs(value) < BETTER) return _("equal");
+  if (Math.abs(value) < WINNING) return value > 0 ? _("better") : _("worse");
+  return value > 0 ? _("winning") : _("losing");
 }
 
 // Returns a score with at most seven characters, e.g. `+35`, `-0.25` or `+1e+12`.

@@ -1,5 +1,7 @@
 // Tables that are sorted by a click on the head of a column; a second click reverses the order.
-const text = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+import { locale } from "./words.js";
+
+const text = new Intl.Collator(locale, { numeric: true, sensitivity: "base" });
 
 // Turns the heads of all tables in this element into buttons.
 export function makeSortable(root) {
@@ -22,7 +24,8 @@ export function keepSorting(now, fresh) {
 
 function valueOf(row, column) {
   const cell = row.cells[column];
-  const told = cell.dataset.value ?? cell.textContent.trim().replaceAll(",", "").replace("½", ".5");
+  const told =
+    cell.dataset.value ?? cell.textContent.trim().replaceAll(",", "").replaceAll("\u00a0", "").replace("½", ".5");
   return told !== "" && isFinite(told) ? Number(told) : told;
 }
 

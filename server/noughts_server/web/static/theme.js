@@ -2,7 +2,13 @@
 {
   const KEY = "theme"; // The theme of the documentation has the same key and values.
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
-  const WORDS = { auto: "as the device", light: "light", dark: "dark" };
+  // This is no module, so that it runs early: it cannot import `words.js`, which has the same function.
+  const _ = (text) => globalThis.messages?.[text] ?? text;
+  const WORDS = {
+    auto: _("Colours: as the device"),
+    light: _("Colours: light"),
+    dark: _("Colours: dark"),
+  };
   const root = document.documentElement;
   const kept = () => {
     try {
@@ -15,7 +21,7 @@
     root.dataset.theme = kept() in NEXT ? kept() : "auto";
     const button = document.getElementById("theme");
     if (!button) return;
-    button.setAttribute("aria-label", `Colours: ${WORDS[root.dataset.theme]}`);
+    button.setAttribute("aria-label", WORDS[root.dataset.theme]);
     button.title = button.getAttribute("aria-label");
   };
   show();

@@ -2,6 +2,7 @@
 // visitor points at it, and the comment on the last move.
 import { draw } from "./board.js";
 import { SIDES, scoreText, scoresOf } from "./strips.js";
+import { _, ngettext } from "./words.js";
 
 const by = (id) => document.getElementById(id);
 
@@ -17,8 +18,8 @@ function words(game, at, thought, cell) {
   const score = scoresOf(game, at % 2).find(([ply]) => ply === at)?.[1];
   const parts = [
     score === undefined ? "" : scoreText(score),
-    thought.depth ? `depth ${thought.depth}` : "",
-    thought.nodes ? `${thought.nodes.toLocaleString("en")} node${thought.nodes === 1 ? "" : "s"}` : "",
+    thought.depth ? _("depth %(depth)s", { depth: thought.depth }) : "",
+    thought.nodes ? ngettext("%(num)s node", "%(num)s nodes", thought.nodes) : "",
   ].filter(Boolean);
   const move = at < game.moves.length ? ` ${cell(game.moves[at])}` : "";
   return `${at + 1}.${move}${parts.length ? `: ${parts.join(", ")}` : ""}`;
@@ -50,7 +51,7 @@ export function showThoughts(game, ply, cell) {
     if (pv.length) line.dataset.line = at;
     else delete line.dataset.line;
     line.replaceChildren(words(game, at, thought[1], cell), names);
-    line.title = pv.length ? "The expected moves are on the board while you point here." : "";
+    line.title = pv.length ? _("The expected moves are on the board while you point here.") : "";
   });
   const note = by("comment");
   note.hidden = !comment;

@@ -3,12 +3,13 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { makeCopyable, reachNames, showTimes } from "./page.js";
 import { keepSorting, makeSortable } from "./tables.js";
+import { _, count } from "./words.js";
 
 const TABLES_EVERY = 3000;
 const page = document.getElementById("tournament");
 const began = performance.now();
 // The state in the page: it can have changed before the first event.
-let state = page.querySelector(".state").textContent;
+let { state } = page.querySelector(".state").dataset;
 let reason = "";
 let first = null;
 let told = null;
@@ -70,23 +71,23 @@ function showProgress(tournament) {
   const { games_done: done, games_total: scheduled } = tournament;
   document.getElementById("progress-part").hidden = !scheduled;
   if (!scheduled) return;
-  document.getElementById("done").textContent = done.toLocaleString();
+  document.getElementById("done").textContent = count(done);
   // The games of later rounds are not scheduled yet. A tournament without an end has no bar.
   if (bar.hidden) return;
   const total = Math.max(scheduled, Number(bar.dataset.expected));
   bar.max = total;
   bar.value = done;
-  document.getElementById("total").textContent = total.toLocaleString();
+  document.getElementById("total").textContent = count(total);
   const seconds = (performance.now() - began) / 1000;
   const played = done - (first ?? done);
   const left = played > 0 && seconds > 2 && done < total ? ((total - done) * seconds) / played : 0;
-  document.getElementById("remaining").textContent = left ? `, about ${duration(left)} left` : "";
+  document.getElementById("remaining").textContent = left ? _(", about %(time)s left", { time: duration(left) }) : "";
 }
 
 function duration(seconds) {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
+  if (seconds < 90) return _("%(seconds)s s", { seconds: Math.ceil(seconds) });
+  if (seconds < 5400) return _("%(minutes)s min", { minutes: Math.round(seconds / 60) });
+  return _("%(hours)s h", { hours: Math.round(seconds / 3600) });
 }
 
 // At most every three seconds, and once more after the last change. The site sends the parts that have changed.

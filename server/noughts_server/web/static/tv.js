@@ -3,7 +3,7 @@ import { copy } from "./board.js";
 import { Board, smallBoard } from "./boards.js";
 import { follow } from "./feed.js";
 import { set, showStrips, SIDES } from "./strips.js";
-import { ending } from "./words.js";
+import { _, count, ending } from "./words.js";
 
 // In milliseconds.
 const HELD = 6000; // The end of a game stays for at least this time.
@@ -90,10 +90,11 @@ class Tile {
     showStrips(game, this.ply, game.heard, view.stopped, this.find);
     const air = this.find("air");
     const isLive = !this.isReplay && !this.ended;
-    set(air, this.isReplay ? "Replay" : isLive ? "Live" : "Just ended");
+    set(air, this.isReplay ? _("Replay") : isLive ? _("Live") : _("Just ended"));
     air.classList.toggle("on-air", isLive);
-    const of = this.isReplay ? ` of ${game.moves.length}` : "";
-    set(this.find("said"), this.ended ? result(game) : `move ${this.ply}${of}`);
+    const values = { number: this.ply, moves: game.moves.length };
+    const move = this.isReplay ? _("move %(number)s of %(moves)s", values) : _("move %(number)s", values);
+    set(this.find("said"), this.ended ? result(game) : move);
   }
 }
 
@@ -107,8 +108,9 @@ function piece(svg, look, side) {
 
 function result(game) {
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  if (winner) return `${winner} won: ${ending(game)}`;
-  return game.result === "*" ? "void" : `a draw: ${ending(game)}`;
+  const reason = ending(game);
+  if (winner) return _("%(winner)s won: %(reason)s", { winner, reason });
+  return game.result === "*" ? _("void") : _("a draw: %(reason)s", { reason });
 }
 
 const tiles = Array.from({ length: most }, () => new Tile());
@@ -161,13 +163,13 @@ function showTournaments() {
   }
   for (const each of view.tournaments.values()) {
     const place = document.querySelector(`[data-done="${each.name}"]`);
-    if (place) set(place, each.games_done.toLocaleString());
+    if (place) set(place, count(each.games_done));
   }
 }
 
 function points(value) {
   const whole = Math.floor(value);
-  return whole === value ? whole.toLocaleString() : `${whole ? whole.toLocaleString() : ""}½`;
+  return whole === value ? count(whole) : `${whole ? count(whole) : ""}½`;
 }
 
 // Standings of a screen that nothing has changed, the next start, and the games to replay.

@@ -1,8 +1,64 @@
-// How a game ended, in the words of players; `words.py` has the same for pages.
-const NUMBERS = ["", "", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+// The texts of scripts in the language of the page. The English text stands where it is shown, and is the key of the
+// texts in other languages, which `messages.LANGUAGE.js` defines.
+const { lang } = document.documentElement;
+const isOwn = navigator.language.split("-")[0] === lang.split("-")[0];
 
+// The language and region for numbers and times: undefined, those of the browser, if they fit the language of the page.
+export const locale = isOwn ? undefined : lang;
+
+function filled(text, values) {
+  return Object.entries(values).reduce((all, [name, value]) => all.replaceAll(`%(${name})s`, value), text);
+}
+
+// Returns a text in the language of the page; `%(name)s` in it stands for a value.
+export function _(text, values = {}) {
+  return filled(globalThis.messages?.[text] ?? text, values);
+}
+
+// Returns the form of a text that fits the number, which `%(num)s` stands for.
+export function ngettext(one, many, number, values = {}) {
+  const forms = globalThis.messages?.[one];
+  const text = forms ? forms[globalThis.plural(number)] : number === 1 ? one : many;
+  return filled(text, { num: count(number), ...values });
+}
+
+export function count(number) {
+  return number.toLocaleString(locale);
+}
+
+// Returns how a game ended, in the words of players; `words.py` has the same for pages.
 export function ending({ termination, moves = [], winning_cells: cells = [] }) {
-  if (termination === "adjudicated" && !moves.length) return "walkover";
-  if (termination === "line") return `${NUMBERS[cells.length] ?? cells.length} in a row`.trim();
-  return termination === "timeout" ? "on time" : termination.replaceAll("_", " ");
+  if (termination === "adjudicated" && !moves.length) return _("walkover");
+  if (termination === "line") return inRow(cells.length);
+  const words = {
+    board_full: _("board full"),
+    illegal_move: _("illegal move"),
+    timeout: _("on time"),
+    disconnected: _("disconnected"),
+    crashed: _("crashed"),
+    resigned: _("resigned"),
+    adjudicated: _("adjudicated"),
+    void: _("void"),
+  };
+  return words[termination] ?? termination.replaceAll("_", " ");
+}
+
+function inRow(length) {
+  const words = {
+    0: _("in a row"),
+    2: _("two in a row"),
+    3: _("three in a row"),
+    4: _("four in a row"),
+    5: _("five in a row"),
+    6: _("six in a row"),
+    7: _("seven in a row"),
+    8: _("eight in a row"),
+    9: _("nine in a row"),
+  };
+  return words[length] ?? _("%(length)s in a row", { length });
+}
+
+// Returns the state of a game in words.
+export function stateOf(game) {
+  return { waiting: _("waiting"), running: _("running"), ended: _("ended") }[game.state] ?? game.state;
 }

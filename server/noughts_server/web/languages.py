@@ -1,0 +1,165 @@
+"""The languages of the website: their catalogues, the choice for a visitor, and the texts of scripts."""
+
+import json
+from collections.abc import Callable
+from functools import cache, lru_cache
+from gettext import GNUTranslations
+from importlib.resources import files
+from io import BytesIO
+
+from babel import Locale, negotiate_locale
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import get_decimal_symbol, get_group_symbol
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
+
+from noughts_server.core.messages import ENGLISH, Language
+
+COOKIE = "lang"
+"""The cookie with the language that the visitor chose, and the parameter of an address that chooses it."""
+TRANSLATED_PAGES = frozenset(
+    {
+        "bots/against.html.jinja",
+        "bots/bot.html.jinja",
+        "bots/bots.html.jinja",
+        "bots/records.html.jinja",
+        "games/analysis.html.jinja",
+        "games/embed.html.jinja",
+        "games/game.html.jinja",
+        "games/live_games.html.jinja",
+        "games/opinion.html.jinja",
+        "home.html.jinja",
+        "leaderboard.html.jinja",
+        "tournament/tournament.html.jinja",
+        "tournaments/seasons.html.jinja",
+        "tournaments/tournaments.html.jinja",
+        "tv.html.jinja",
+    }
+)
+"""The templates of pages in all languages; other pages are in English."""
+_A_YEAR = 31536000
+"""In seconds."""
+_TRANSLATED = (("cs", "cs", "Čeština"), ("zh", "zh-Hans", "中文"))
+"""The code, the tag and the name of each language with a catalogue."""
+_MOST_HEADERS = 256
+"""Headers Accept-Language whose language is remembered."""
+_MOST_PREFERRED = 20
+"""Languages of a header Accept-Language that count."""
+
+
+def catalogue(code: str) -> Catalog:
+    """Return the messages of a language."""
+    file = files(__package__) / "locales" / code / "LC_MESSAGES" / "messages.po"
+    return read_po(BytesIO(file.read_bytes()), locale=code)
+
+
+@cache
+def languages() -> dict[str, Language]:
+    """Return all languages by their codes, English first."""
+    found = {ENGLISH.code: ENGLISH}
+    for code, tag, name in _TRANSLATED:
+        compiled = BytesIO()
+        write_mo(compiled, catalogue(code))
+        compiled.seek(0)
+        locale = Locale.parse(code)
+        found[code] = Language(
+            code=code,
+            tag=tag,
+            name=name,
+            thousands=get_group_symbol(locale),
+            decimal=get_decimal_symbol(locale),
+            translations=GNUTranslations(compiled),
+        )
+    return found
+
+
+def language_of(request: Request) -> Language:
+    """Return the language for a visitor: that of the address, else of the cookie, else of the browser, else English."""
+    known = languages()
+    for code in (request.query_params.get(COOKIE), request.cookies.get(COOKIE)):
+        if code in known:
+            return known[code]
+    return _negotiated(request.headers.get("accept-language", ""))
+
+
+@lru_cache(_MOST_HEADERS)
+def _negotiated(header: str) -> Language:
+    """Return the language for a header Accept-Language."""
+    known = languages()
+    return known[negotiate_locale(_preferred(header), list(known), sep="-") or ENGLISH.code]
+
+
+def keep_choice(request: Request, response: Response) -> None:
+    """Store the language that the address chooses, if it does, in the visitor's browser."""
+    code = request.query_params.get(COOKIE)
+    if code in languages():
+        response.set_cookie(COOKIE, code, max_age=_A_YEAR, samesite="lax")
+
+
+def _preferred(header: str) -> list[str]:
+    """Return the languages of a header Accept-Language, the most preferred one first."""
+    weighted: list[tuple[float, str]] = []
+    for part in header.split(",")[:_MOST_PREFERRED]:
+        tag, _, weight = part.strip().partition(";q=")
+        try:
+            quality = float(weight or 1)
+        except ValueError:
+            continue
+        if tag and quality > 0:
+            weighted.append((-quality, tag.strip()))
+    return [tag for _, tag in sorted(weighted, key=lambda each: each[0])]
+
+
+def template_messages(language: Language) -> dict[str, Callable[..., Markup]]:
+    """Return the functions by which templates get their texts; they escape values, and texts can have HTML.
+
+    Those of Jinja do the same in several times the time, because `Markup` formats slowly. A text from outside of the
+    catalogues must be a value, because the text itself is not escaped.
+    """
+    translations = language.translations
+    plain: dict[str, Markup] = {}
+    """The texts without values."""
+
+    def gettext(message: str, /, **values: object) -> Markup:
+        if values:
+            return _filled(translations.gettext(message), values)
+        if message not in plain:
+            plain[message] = _filled(translations.gettext(message), values)
+        return plain[message]
+
+    def ngettext(one: str, many: str, number: int, /, **values: object) -> Markup:
+        return _filled(translations.ngettext(one, many, number), values)
+
+    def pgettext(context: str, message: str, /, **values: object) -> Markup:
+        return _filled(translations.pgettext(context, message), values)
+
+    return {"_": gettext, "gettext": gettext, "ngettext": ngettext, "pgettext": pgettext}
+
+
+def _filled(text: str, values: dict[str, object]) -> Markup:
+    return Markup(text % {name: escape(value) for name, value in values.items()})  # noqa: S704  # escaped
+
+
+def script_files() -> dict[str, bytes]:
+    """Return a script for each language but English, by file name. It defines the texts of the other scripts.
+
+    `words.js` reads them. A text in several forms is a list, and `plural` returns the place of the form for a number.
+    """
+    return {f"messages.{code}.js": _script(catalogue(code)) for code, _, _ in _TRANSLATED}
+
+
+def _script(messages: Catalog) -> bytes:
+    texts = {}
+    for message in messages:
+        if message.id and any(_is_script(path) for path, _line in message.locations):
+            key = message.id if isinstance(message.id, str) else message.id[0]
+            texts[key] = message.string
+    body = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    return f"globalThis.messages={body};globalThis.plural=(n)=>Number({messages.plural_expr});\n".encode()
+
+
+def _is_script(path: str) -> bool:
+    return path.endswith(".js")
