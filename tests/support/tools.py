@@ -39,6 +39,12 @@ def zig() -> tuple[str, ...]:
     return (sys.executable, "-m", "ziglang")
 
 
+def build_go(source: Path, program: Path) -> None:
+    """Compile a Go program. Without optimisation, a new clone compiles the packages of Go in half the time."""
+    cache = {"GOCACHE": str(ROOT / "build" / "go"), "GOTOOLCHAIN": "local"}
+    run(program_of("go", "go"), "build", "-gcflags=all=-N -l", "-o", program, source, env={**os.environ, **cache})
+
+
 def cargo() -> str:
     """The path of cargo. Without cargo the test is skipped, or fails if `NOUGHTS_REQUIRE` contains `rust`."""
     if program := shutil.which("cargo"):

@@ -14,7 +14,7 @@ from tests.support.node import NODE
 from tests.support.processes import environment, eventually, started
 from tests.support.root import ROOT
 from tests.support.site import Site, site_of
-from tests.support.tools import program_of, run
+from tests.support.tools import build_go, program_of, run
 
 BOTS = ROOT / "bots" / "examples" / "http"
 _GAMES = 4
@@ -53,8 +53,7 @@ def rust(folder: Path) -> list[str]:
 
 def go(folder: Path) -> list[str]:
     compiled = folder / "bot"
-    variables = environment(GOCACHE=str(ROOT / "build" / "go"), GOTOOLCHAIN="local")
-    run(program_of("go", "go"), "build", "-o", compiled, BOTS / "bot.go", env=variables)
+    build_go(BOTS / "bot.go", compiled)
     return [str(compiled)]
 
 

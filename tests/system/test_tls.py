@@ -71,21 +71,27 @@ def serve_line(identity: Identity, *more: str) -> list[str]:
 
 @pytest.fixture
 def server_env(tmp_path: Path) -> dict[str, str]:
-    """The environment of the server and of commands on its database."""
+    """The environment of a server of the test's own and of commands on its database."""
     return environment(XDG_DATA_HOME=str(tmp_path / "data"))
 
 
-@pytest.fixture
-def server(identity: Identity, server_env: dict[str, str]) -> Iterator[str]:
-    """HOST:PORT of a server that speaks TLS."""
-    with started(serve_line(identity), server_env) as process:
+@pytest.fixture(scope="module")
+def env_of_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of `server` and of commands on its database."""
+    return environment(XDG_DATA_HOME=str(tmp_path_factory.mktemp("data")))
+
+
+@pytest.fixture(scope="module")
+def server(identity: Identity, env_of_server: dict[str, str]) -> Iterator[str]:
+    """HOST:PORT of a server that speaks TLS, for all tests."""
+    with started(serve_line(identity), env_of_server) as process:
         yield str(json.loads(first_line(process))["grpc"])
         process.terminate()
         assert exit_code_and_errors(process)[0] == 0
 
 
-def test_match_is_played_over_tls(server: str, authority: Authority, server_env: dict[str, str]) -> None:
-    token = json_of("token create --owner ada", server_env)["token"]
+def test_match_is_played_over_tls(server: str, authority: Authority, env_of_server: dict[str, str]) -> None:
+    token = json_of("token create --owner ada", env_of_server)["token"]
     env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN=token, NOUGHTS_TLS_CA=str(authority.certificate))
     with ExitStack() as stack:
         for name in ("left", "right"):
@@ -103,9 +109,9 @@ def test_match_is_played_over_tls(server: str, authority: Authority, server_env:
 
 
 async def test_bot_in_node_plays_over_tls(
-    server: str, authority: Authority, server_env: dict[str, str], tmp_path: Path
+    server: str, authority: Authority, env_of_server: dict[str, str], tmp_path: Path
 ) -> None:
-    token = json_of_process("token create --owner ada", server_env)["token"]
+    token = json_of_process("token create --owner ada", env_of_server)["token"]
     bot = install_bot(tmp_path)
     async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
         await playing.until("playing as bots/node")

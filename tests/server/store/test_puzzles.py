@@ -105,11 +105,11 @@ async def test_search_finds_the_puzzles_of_brute_force(tmp_path: Path, name: str
 @pytest.mark.parametrize("name", ["gomoku", "renju"])
 async def test_large_boards_have_puzzles_of_continuous_fours(tmp_path: Path, name: str) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
-        await store_random_games(arena, name, 4)
+        await store_random_games(arena, name, 1)
         await search_all(arena)
         puzzles = await puzzles_of(arena)
     of_fours = [puzzle for puzzle in puzzles if puzzle.kind == PuzzleKind.CONTINUOUS_FOURS]
-    assert len(of_fours) > 3
+    assert len(of_fours) >= 3
     for puzzle in of_fours:
         position = Position.after(parse_variant(name), puzzle.game.moves[: puzzle.ply])
         wins = BruteForce(position.variant).first_moves(position.own, position.opponent, position.side)

@@ -41,7 +41,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 async def _store_games(file: Path) -> None:
     async with open_arena(file) as arena:
         await store_random_games(arena, "tictactoe", 6)
-        await store_random_games(arena, "gomoku", 2, slug="large")
+        await store_random_games(arena, "gomoku", 1, slug="large")
+        await store_random_games(arena, "mnk:7,7,4", 1, slug="small")
         live = await arena.tournament("live", games_per_pair=4)
         await arena.commit((await arena.play(live))[:1])
         arena.execute(f"UPDATE entries SET label = '{EVIL}' WHERE number = 0")
@@ -53,8 +54,9 @@ def text_of(markup: str) -> str:
 
 
 def analysed_page(site: Site, game: str) -> str:
-    """Follow the links of the page until it has the analysis, and return its section."""
-    eventually(lambda: 'data-state="done"' in site.get(f"/{game}?analysis=true").text)
+    """Ask for the analysis on the page, wait for it as its script does, and return its section of the page."""
+    site.get(f"/{game}?analysis=true")
+    eventually(lambda: 'data-state="done"' in site.get(f"/{game}/analysis").text)
     page = site.get(f"/{game}").text
     return page[page.index('<section class="analysis"') :]
 
@@ -134,7 +136,7 @@ def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
 
 def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
     with chromium() as browser, page_in(browser, site.address) as page:
-        page.goto("/tournaments/large/games/2")
+        page.goto("/tournaments/small/games/1")
         expect(page.locator(".mistakes li").first).to_be_visible()
         mistakes = page.locator(".mistakes li").count()
         focusable = page.locator(".mistakes li").first.locator("[tabindex]").filter(has=page.locator(".variation"))

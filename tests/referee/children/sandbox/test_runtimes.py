@@ -12,9 +12,8 @@ import pytest
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.sandbox_launcher import SandboxLauncher
 from tests.support.node import NODE
-from tests.support.processes import environment
 from tests.support.root import ROOT
-from tests.support.tools import NOT_TRIED, cargo, compiler, run
+from tests.support.tools import NOT_TRIED, build_go, cargo, compiler, run
 
 from .drive import wait_for_outcome
 
@@ -36,8 +35,7 @@ def c_plus_plus(folder: Path) -> list[str]:
 
 
 def go(folder: Path) -> list[str]:
-    variables = {**environment(), "GOCACHE": str(ROOT / "build" / "go"), "GOTOOLCHAIN": "local"}
-    run(Path(sys.executable).with_name("go"), "build", "-o", folder / "busy", _SOURCES / "busy.go", env=variables)
+    build_go(_SOURCES / "busy.go", folder / "busy")
     return [str(folder / "busy")]
 
 
