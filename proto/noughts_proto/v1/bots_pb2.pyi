@@ -38,6 +38,7 @@ class Bot(_message.Message):
     LINK_FIELD_NUMBER: _builtins.int
     SUMMARY_FIELD_NUMBER: _builtins.int
     SEEK_FIELD_NUMBER: _builtins.int
+    DECLARED_VARIANTS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -70,6 +71,12 @@ class Bot(_message.Message):
     def seek(self) -> _types_pb2.Seek:
         """Output only. The rated games that it seeks; unset: none, or it is offline."""
 
+    @_builtins.property
+    def declared_variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Output only. The variants that it declares to play, in its own words, e.g. `tictactoe` or `cells<=16`. Empty: all, or
+        it is offline.
+        """
+
     def __init__(
         self,
         *,
@@ -85,10 +92,11 @@ class Bot(_message.Message):
         link: _builtins.str = ...,
         summary: Global___BotSummary | None = ...,
         seek: _types_pb2.Seek | None = ...,
+        declared_variants: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time", "seek", b"seek", "summary", b"summary"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "latest_version", b"latest_version", "link", b"link", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time", "seek", b"seek", "summary", b"summary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "declared_variants", b"declared_variants", "description", b"description", "latest_version", b"latest_version", "link", b"link", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time", "seek", b"seek", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

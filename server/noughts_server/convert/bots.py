@@ -1,5 +1,7 @@
 """Protocol messages of bots, their versions and submitted programs."""
 
+from collections.abc import Iterable
+
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_server.competition.seeks import Seek
 from noughts_server.convert.seeks import seek_message
@@ -10,7 +12,14 @@ from noughts_server.store.people.bots import Bot
 from noughts_server.store.people.submissions import Submission
 
 
-def bot_message(bot: Bot, *, online: bool, seek: Seek | None = None, summary: pb.BotSummary | None = None) -> pb.Bot:
+def bot_message(
+    bot: Bot,
+    *,
+    online: bool,
+    seek: Seek | None = None,
+    summary: pb.BotSummary | None = None,
+    declared_variants: Iterable[str] = (),
+) -> pb.Bot:
     return pb.Bot(
         name=bot_name(bot.name),
         owner=bot.owner,
@@ -24,10 +33,13 @@ def bot_message(bot: Bot, *, online: bool, seek: Seek | None = None, summary: pb
         link=bot.link,
         seek=seek_message(seek),
         summary=summary,
+        declared_variants=declared_variants,
     )
 
 
-def listed_bot_message(listed: ListedBot, *, online: bool, seek: Seek | None) -> pb.Bot:
+def listed_bot_message(
+    listed: ListedBot, *, online: bool, seek: Seek | None, declared_variants: Iterable[str]
+) -> pb.Bot:
     """Return a bot of a list, with a summary of its rated games."""
     summary = pb.BotSummary(
         games=listed.games,
@@ -37,7 +49,7 @@ def listed_bot_message(listed: ListedBot, *, online: bool, seek: Seek | None) ->
         variants=listed.variants,
         variants_total=listed.variants_total,
     )
-    return bot_message(listed.bot, online=online, seek=seek, summary=summary)
+    return bot_message(listed.bot, online=online, seek=seek, summary=summary, declared_variants=declared_variants)
 
 
 def bot_version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:

@@ -280,6 +280,10 @@ class Sessions:
         """Return what the online bots seek, by key, at any server of a cluster."""
         return {login.bot: login.seek for login in self.logins_online().values() if login.seek is not None}
 
+    def declared_variants(self) -> dict[int, tuple[str, ...]]:
+        """Return the variants that the online bots declare, by key, at any server of a cluster. Empty: all variants."""
+        return {login.bot: login.variants for login in self.logins_online().values()}
+
     def logins_online(self) -> dict[int, OnlineBot]:
         """Return the logins of the bot versions that are online, at any server of a cluster."""
         elsewhere = {version: entry.login for version, entry in self._elsewhere.items()}

@@ -84,6 +84,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
         online = self._sessions.bots_online()
         seeks = self._sessions.seeks()
+        declared = self._sessions.declared_variants()
         size = page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListBotsResponse:
@@ -99,7 +100,12 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 rating_list=request.rating_list,
             )
             bots = build_each(
-                lambda item: listed_bot_message(item, online=item.bot.id in online, seek=seeks.get(item.bot.id)),
+                lambda item: listed_bot_message(
+                    item,
+                    online=item.bot.id in online,
+                    seek=seeks.get(item.bot.id),
+                    declared_variants=declared.get(item.bot.id, ()),
+                ),
                 page.items,
             )
             return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
@@ -204,7 +210,9 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
 
     def _message(self, bot: Bot) -> pb.Bot:
         seek = self._sessions.seeks().get(bot.id)
-        return bot_message(bot, online=bot.id in self._sessions.bots_online(), seek=seek)
+        declared = self._sessions.declared_variants().get(bot.id, ())
+        online = bot.id in self._sessions.bots_online()
+        return bot_message(bot, online=online, seek=seek, declared_variants=declared)
 
     def _hosting_of(self, kind: str) -> Hosting:
         """Return the hosting of submitted bots. Raises WrongState if the server accepts no bots of this kind."""

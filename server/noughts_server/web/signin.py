@@ -76,8 +76,7 @@ def read_token(text: str) -> str:
     """Return a token as the visitor typed it. Raises Failure."""
     token = text.strip()
     if not could_be_token(token):
-        hint = "It begins with nou_; the operator of the server creates it: noughts token create --owner YOU"
-        raise Failure(400, "This is not a token.", hint)
+        raise Failure(400, "This is not a token.", "Tokens begin with nou_.", field="token")
     return token
 
 

@@ -78,8 +78,9 @@ class Views:
     """The templates and their common values."""
 
     def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
-        """`static` is the version of the static files, part of their addresses."""
+        """`static` is the version of the static files. With `signing_in`, visitors can send tokens."""
         self._public_url = public_url
+        self.signing_in = signing_in
         self.rendering = Rendering()
         values = {
             "static": f"/static/{static}",
@@ -140,6 +141,7 @@ class Views:
         common = {
             "layout": "shared/layout.html.jinja",
             "page_parts": Parts(),
+            "failure": None,
             "visitor": visitor_of(request),
             "path": request.url.path,
             "query": request.query_params,

@@ -2,6 +2,7 @@
 
 import grpc
 
+from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from tests.support.client import Client, bearer, hello, refusal_of
 
@@ -116,6 +117,19 @@ async def test_owner_withdraws_an_entry_that_an_organiser_made(client: Client) -
     await client.join(organiser, "corner")
     await client.tournaments.WithdrawTournament(withdrawal("corner"), metadata=bearer(author))
     assert not (await client.get()).standings
+
+
+class OfSmallBoards(Random):
+    """A bot that declares variants."""
+
+    variants = ("tictactoe", "cells<=16")
+
+
+async def test_bot_that_is_online_is_listed_with_the_variants_it_declares(client: Client) -> None:
+    async with client.online(await client.token(), "corner", bot=OfSmallBoards()):
+        [bot] = (await client.bots.ListBots(bots_pb2.ListBotsRequest())).bots
+        details = await client.bots.GetBot(bots_pb2.GetBotRequest(name="bots/corner"))
+        assert list(bot.declared_variants) == list(details.bot.declared_variants) == ["tictactoe", "cells<=16"]
 
 
 async def test_registering_again_adds_no_version_unless_one_is_named(client: Client) -> None:

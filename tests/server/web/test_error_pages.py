@@ -98,6 +98,14 @@ def test_errors_have_a_page_with_a_message(site: Site, path: str, status: int, w
     assert "Start page" in answer.text
 
 
+def test_pages_of_missing_things_have_no_commands_and_lead_on(site: Site, cup: str) -> None:
+    page = site.get("/bots/nobody").text
+    assert "There is no bot nobody." in page
+    assert "noughts bot" not in page
+    assert 'action="/search"' in page
+    assert f'href="/{cup}">Back to' in site.get(f"/{cup}/games/99999").text
+
+
 def test_without_its_server_the_site_says_so_and_retries() -> None:
     with site_of("127.0.0.1:1") as alone:  # no server listens on this port
         page = alone.get("/tournaments")

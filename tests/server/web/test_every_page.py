@@ -21,7 +21,7 @@ from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
-NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts", "/analysis", "/opinion", "/around")
+NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts", "/analysis", "/opinion", "/around", "/enter")
 """Ends of addresses that are not pages."""
 VALUES = {
     "{bot}": "pascal",

@@ -61,7 +61,7 @@ def test_page_says_when_joining_begins_and_has_no_button_before(server: ServerUn
         stranger_page, owner_page = site.get(place), SignedIn(site, token).get(place)
     assert "joining begins" in stranger_page.text
     assert "Sign in to join" not in stranger_page.text
-    assert "Your bots cannot join now: joining begins" in owner_page.text
+    assert "Your bots cannot enter now: joining begins" in owner_page.text
     assert 'id="do-join"' not in owner_page.text
 
 

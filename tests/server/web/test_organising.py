@@ -57,7 +57,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         expect(page.get_by_role("heading", name="From the browser")).to_be_visible()
         for bot in bots:
             page.get_by_label("My bot").select_option(f"bots/{bot}")
-            page.get_by_role("button", name="Join").click()
+            page.locator("#do-join").get_by_role("button", name="Enter").click()
             expect(page.get_by_role("row", name=bot)).to_be_visible()
         page.get_by_role("button", name="Start").click()
         if not scripts:

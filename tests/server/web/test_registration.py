@@ -130,6 +130,12 @@ def test_newcomer_without_scripts_pastes_the_link(registering: Registering) -> N
     assert site.get("/me/first-game").headers["location"].startswith("/signin")
 
 
+def test_author_without_a_token_is_led_to_the_registration(registering: Registering) -> None:
+    site = registering.site
+    assert site.get("/enter").headers["location"] == "/invite"
+    assert '<a class="button" href="/invite">Register</a>' in site.get("/signin").text
+
+
 @pytest.mark.parametrize(
     "form, status, words",
     [

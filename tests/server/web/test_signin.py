@@ -1,5 +1,6 @@
 """Sign-in with a token, and actions that need it, tested without a browser."""
 
+import re
 from typing import Any
 
 import pytest
@@ -55,6 +56,14 @@ def test_the_cookie_is_hidden_from_scripts_and_other_sites(site: Site, ada: str)
     assert set(flags) == {"HttpOnly", "Path=/", "SameSite=strict"}
 
 
+def test_sign_in_page_says_how_to_get_a_token(site: Site, ada: str) -> None:
+    page = site.get("/signin").text
+    assert "This website takes no registrations." in page
+    assert "I run this website" in page
+    assert site.get("/enter").headers["location"] == "/signin?next=/me?tab=upload"
+    assert SignedIn(site, ada).get("/enter").headers["location"] == "/me?tab=upload"
+
+
 def test_behind_https_the_cookie_is_sent_only_over_https(server: ServerUnderTest, ada: str) -> None:
     with site_of(server.address, https=True) as site:
         assert "Secure" in site.post("/signin", {"token": ada}).headers["set-cookie"].split("; ")
@@ -85,7 +94,7 @@ def test_a_wrong_token_shows_an_error_and_sets_no_cookie(site: Site, token: str,
     answer = site.post("/signin", {"token": token})
     assert answer.status == status
     assert "set-cookie" not in answer.headers
-    assert words in answer.text
+    assert words in answer.text.partition('id="wrong-token"')[2].partition("</span>")[0]
 
 
 def test_after_ten_wrong_tokens_only_a_right_one_is_checked(server: ServerUnderTest) -> None:
@@ -209,6 +218,29 @@ def test_form_extends_a_tournament_by_what_its_format_allows(
         wait_until_finished(site, place)
     done = site.get(f"/api/v1{place}").document["games_done"]
     assert done == 4 if added else done >= 2
+
+
+def test_bot_that_cannot_enter_is_explained_on_the_page_of_the_tournament(server: ServerUnderTest, site: Site) -> None:
+    token = server.token("nia")
+    visitor = SignedIn(site, token)
+    place = create_tournament(visitor, "nias", variant="connect4")
+    with bots_online(server.address, token, **{"nia-any": "random", "nia-tic": "pascal"}):
+        page = visitor.get(place).text
+        assert 'value="bots/nia-any"' in page
+        assert 'value="bots/nia-tic"' not in page  # it does not play Connect Four
+        for field, bot, words in (
+            ("bot", "bots/nia-tic", "nia-tic is not a bot that plays connect4."),
+            ("guest", "Pebblx", "There is no bot Pebblx."),
+        ):
+            refused = visitor.post(f"{place}/join", {field: bot})
+            assert refused.status in (400, 404)
+            assert words in refused.text.partition(f'id="wrong-{field}"')[2].partition("</span>")[0]
+            assert "You organise this tournament" in refused.text
+        assert re.search(r"<button[^>]* disabled", visitor.get(place).text)
+        refused = visitor.post(f"{place}/start")
+        assert refused.status == 409
+        assert 'role="alert"' in refused.text
+        assert "You organise this tournament" in refused.text
 
 
 def test_form_takes_a_time_margin(server: ServerUnderTest, site: Site) -> None:

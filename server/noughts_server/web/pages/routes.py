@@ -68,6 +68,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/api", api.api_page),
     (PREFIX, api.api_page),
     ("/signin", sign_in.sign_in_page),
+    ("/enter", sign_in.enter_bot),
     ("/invite", registration.invite_page),
     ("/play", play.play_page),
     ("/play/{key}", play.table_page),
@@ -120,12 +121,12 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/invitations", invitations.create_invitation),
     ("/invitations/{number:int}/revoke", invitations.revoke_invitation),
     ("/challenges", challenges.create_challenge),
-    ("/tournaments/{tournament}/start", tournament_actions.start),
-    ("/tournaments/{tournament}/pause", tournament_actions.pause),
-    ("/tournaments/{tournament}/cancel", tournament_actions.cancel),
-    ("/tournaments/{tournament}/join", tournament_actions.join),
-    ("/tournaments/{tournament}/withdraw", tournament_actions.withdraw),
-    ("/tournaments/{tournament}/extend", tournament_actions.extend),
+    ("/tournaments/{tournament}/start", tournament.on_page(tournament_actions.start)),
+    ("/tournaments/{tournament}/pause", tournament.on_page(tournament_actions.pause)),
+    ("/tournaments/{tournament}/cancel", tournament.on_page(tournament_actions.cancel)),
+    ("/tournaments/{tournament}/join", tournament.on_page(tournament_actions.join)),
+    ("/tournaments/{tournament}/withdraw", tournament.on_page(tournament_actions.withdraw)),
+    ("/tournaments/{tournament}/extend", tournament.on_page(tournament_actions.extend)),
 )
 
 

@@ -1,16 +1,19 @@
 """Signing in with a token, and signing out."""
 
+from contextlib import suppress
+
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from noughts_proto.v1 import tokens_pb2
+from noughts_proto.v1 import registration_pb2, tokens_pb2
 from noughts_server.web.pages.website import OWN_TOKEN, Website
-from noughts_server.web.signin import place_after, read_form, read_token, signed_in, signed_out
+from noughts_server.web.signin import place_after, read_form, read_token, signed_in, signed_out, visitor_of
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
 _MOST_FAILURES = 10
 """Limit of the failed attempts of an address in a minute."""
+_UPLOAD = "/me?tab=upload"
 
 
 async def sign_in_page(website: Website, request: Request) -> Response:
@@ -18,11 +21,31 @@ async def sign_in_page(website: Website, request: Request) -> Response:
     return await _page(website, request, place, expired=request.query_params.get("expired") == "true")
 
 
+async def enter_bot(website: Website, request: Request) -> Response:
+    """Redirect an author to the page for the next step: uploading, registering, or signing in."""
+    if visitor_of(request) is not None:
+        return RedirectResponse(_UPLOAD, 303)
+    is_open = website.views.signing_in and await _registration(website) == "open"
+    return RedirectResponse("/invite" if is_open else f"/signin?next={_UPLOAD}", 303)
+
+
+async def _registration(website: Website) -> str:
+    """Return who can register: `open`, `invitation` or `closed`, which also stands for an unknown answer."""
+    with suppress(Failure):
+        get = registration_pb2.GetRegistrationRequest()
+        offer = await website.upstream.ask(website.upstream.registration.GetRegistration, get)
+        return str(offer["mode"])
+    return "closed"
+
+
 async def _page(
     website: Website, request: Request, place: str, failure: Failure | None = None, *, expired: bool = False
 ) -> Response:
     """Return the form, which leads to `place` after signing in."""
-    return await website.views.page(request, "sign_in.html.jinja", failure, next=place, expired=expired)
+    registration = await _registration(website) if website.views.signing_in else "closed"
+    return await website.views.page(
+        request, "sign_in.html.jinja", failure, next=place, expired=expired, registration=registration
+    )
 
 
 async def sign_in(website: Website, request: Request) -> Response:
@@ -39,6 +62,9 @@ async def sign_in(website: Website, request: Request) -> Response:
             if failures.count(address) > _MOST_FAILURES:
                 message = f"{_MOST_FAILURES} attempts have failed within a minute."
                 failure = Failure(429, message, "Try again in a minute; a valid token is accepted at once.")
+            elif failure.status == 401:
+                message = "This token is unknown or no longer valid."
+                failure = Failure(401, message, "Check that you copied all of it.", field="token")
         return await _page(website, request, place, failure)
     redirect = RedirectResponse(place, 303)
     return signed_in(redirect, token, secure=website.secure)

@@ -14,7 +14,7 @@ from noughts_server.web.documents import Document, enum_words
 from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
-from noughts_server.web.pages.website import Website
+from noughts_server.web.pages.website import OwnHandler, Person, Website
 from noughts_server.web.upstream import Failure
 
 _PAGE = "tournament/tournament.html.jinja"
@@ -26,13 +26,30 @@ _LAST_GAMES = 8
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
+_REFUSED = (400, 403, 404, 409, 429)
+"""Statuses of failures that the page with the form explains."""
 _NOT_LIVE: Document = {"boards": [], "live_games": []}
 
 
-async def tournament_page(website: Website, request: Request) -> Response:
+async def tournament_page(website: Website, request: Request, failure: Failure | None = None) -> Response:
+    """Return the page, with the failure of one of its forms."""
     values = await _known_tournament(website, request)
     live = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else _NOT_LIVE
-    return await website.views.page(request, _PAGE, **values, **live)
+    return await website.views.page(request, _PAGE, failure, **values, **live)
+
+
+def on_page(action: OwnHandler) -> OwnHandler:
+    """Return the action of a form on the page of a tournament. If the server refuses it, the page says why."""
+
+    async def answer(website: Website, request: Request, person: Person) -> Response:
+        try:
+            return await action(website, request, person)
+        except Failure as failure:
+            if failure.status not in _REFUSED:
+                raise
+            return await tournament_page(website, request, failure)
+
+    return answer
 
 
 async def tournament_parts(website: Website, request: Request) -> Response:

@@ -1,9 +1,12 @@
 """Actions on a tournament for organisers and authors: start, pause, cancel, join, withdraw and extend."""
 
+from collections.abc import Collection
+
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from noughts_proto.v1 import tournaments_pb2
+from noughts_proto.v1 import bots_pb2, tournaments_pb2
+from noughts_referee.rules import covers
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.core.resource_names import tournament_name
@@ -13,6 +16,10 @@ from noughts_server.web.forms import number_of
 from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
+from noughts_server.web.upstream import Failure
+
+_MOST_PROPOSED = 200
+"""Limit of the bots that are searched for those open to organisers."""
 
 
 async def permitted_actions(website: Website, request: Request, tournament: Document) -> Document | None:
@@ -21,6 +28,7 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
     if person is None:
         return None
     bots = await website.bots_of(person)
+    players = [bot for bot in bots if covers(bot["declared_variants"], str(tournament["variant"]))]
     own_names = {bot["name"] for bot in bots}
     entered_names = {words.bot(row["bot_version"]) for row in tournament["standings"]}
     is_organiser = person.is_admin or tournament["owner"] == person.owner
@@ -28,13 +36,30 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
     active_rows = [row for row in tournament["standings"] if not is_over and not row["withdraw_time"]]
     return {
         "organises": is_organiser,
-        "bots": [bot for bot in bots if bot["name"] not in entered_names] if _takes_entries(tournament) else [],
+        "bots": [bot for bot in players if bot["name"] not in entered_names] if _takes_entries(tournament) else [],
+        "has_bots": bool(bots),
         "guests": is_organiser and _takes_entries(tournament),
+        "open_bots": await _open_bots(website, tournament, own_names | entered_names) if is_organiser else [],
         "takes_entries": _takes_entries(tournament),
         "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
         "actions": _actions(tournament) if is_organiser else [],
         "adds": _extended_setting(tournament),
     }
+
+
+async def _open_bots(website: Website, tournament: Document, others: Collection[str]) -> list[str]:
+    """Return the names of bots that an organiser can enter in this open tournament, without the bots `others`."""
+    if tournament["state"] != "open" or not _takes_entries(tournament):
+        return []
+    list_bots = bots_pb2.ListBotsRequest(page_size=_MOST_PROPOSED, order="rating")
+    bots: list[Document] = (await website.upstream.ask(website.upstream.bots.ListBots, list_bots))["bots"]
+    return [
+        words.short(bot["name"])
+        for bot in bots
+        if bot["open_to_organisers"]
+        and bot["name"] not in others
+        and covers(bot["declared_variants"], str(tournament["variant"]))
+    ]
 
 
 async def start(website: Website, request: Request, person: Person) -> Response:
@@ -62,12 +87,23 @@ async def cancel(website: Website, request: Request, person: Person) -> Response
 
 
 async def join(website: Website, request: Request, person: Person) -> Response:
+    """Enter a bot of the user (the field `bot`), or as the organiser a bot of another owner (the field `guest`)."""
     form, name = await read_form(request), _name(request)
-    bot = form.get("bot", "")
-    message = tournaments_pb2.JoinTournamentRequest(
-        name=name, bot=bot if bot.startswith("bots/") else f"bots/{bot}", label=form.get("label", "")
-    )
-    await website.upstream.call(website.upstream.tournaments.JoinTournament, message, person.token)
+    field = "guest" if "guest" in form else "bot"
+    text = form.get(field, "").strip()
+    bot = text if text.startswith("bots/") else f"bots/{text}"
+    message = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot, label=form.get("label", ""))
+    try:
+        await website.upstream.call(website.upstream.tournaments.JoinTournament, message, person.token)
+    except Failure as failure:
+        if failure.status == 404:
+            raise Failure(404, f"There is no bot {words.short(bot)}.", "Check its name.", field=field) from failure
+        if failure.status in (400, 403, 409):
+            if failure.expected:
+                failure.message = f"{words.short(bot)} is not {failure.expected}."
+                failure.expected = ""  # the page shows the message
+            failure.field = field
+        raise
     return RedirectResponse(f"/{name}", 303)
 
 
