@@ -247,7 +247,7 @@ def test_link_leads_to_the_first_game_live(registering: Registering, browser: Br
         page.get_by_role("button", name="Register").click()
         expect(page.get_by_role("heading", name="Welcome, grace")).to_be_visible()
         token = token_in(page.content())
-        with in_other_thread(bots_online(registering.server, token, reconnect_timeout=Waiting(moves))):
+        with in_other_thread(bots_online(registering.server, token, grace=Waiting(moves))):
             assert "grace" in site.get("/tournaments/welcome").text
             start = {"csrf": Visitor(registering.alice).csrf}
             assert site.post("/tournaments/welcome/start", start, cookie=cookie).status == 303
