@@ -18,7 +18,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES, WANTS, login_message
-from noughts_server.cluster.heartbeats import BEAT_SECONDS, Membership, node_name
+from noughts_server.cluster.heartbeats import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
@@ -29,13 +29,13 @@ from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, Schedu
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import SandboxMode, launching
-from noughts_server.monitoring.counters import Counters
+from noughts_server.monitoring.counters import BEAT_SECONDS, Counters
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.inactivity import InactivityCheck
-from noughts_server.runtime.machine import known_speed
+from noughts_server.runtime.machine import host_name, known_speed
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.proofs import Proofs
 from noughts_server.runtime.recorder import commit_interval, recording
@@ -149,7 +149,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         stack.push_async_callback(store.close)
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
-        recorder = await stack.enter_async_context(recording(store, bus, referee=name))
+        recorder = await stack.enter_async_context(recording(store, bus, referee=name, machine=host_name()))
         speed = await known_speed(settings.speed)
         referee = Referee(
             recorder.record,
@@ -228,14 +228,17 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         # This also watches for stalls of the event loop.
         counters = Counters(referee)
         recorder.on_commit = counters.count_commit
+        membership.on_beat = lambda beat, seconds: counters.count_heartbeat(beat.silent_ms / 1000)
         await stack.enter_async_context(counters.measuring())
         metrics_address = None
         if settings.metrics is not None:
-            from noughts_server.monitoring.prometheus import PlayMetrics, serving_metrics
+            from noughts_server.monitoring.prometheus import HeartbeatMetrics, PlayMetrics, serving_metrics
 
             metrics = PlayMetrics(store=store, referee=referee, recorder=recorder, sessions=sessions, counters=counters)
             metrics_address = await stack.enter_async_context(
-                serving_metrics([metrics], settings.metrics, lambda: store.problem() or bus.problem())
+                serving_metrics(
+                    [metrics, HeartbeatMetrics(counters)], settings.metrics, lambda: store.problem() or bus.problem()
+                )
             )
         await stack.enter_async_context(play.local.supplying(resumes_play=False))
         await stack.enter_async_context(director.directing(resumes_play=False))

@@ -1,6 +1,6 @@
 """The composition root of a server: it creates the parts and connects them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -76,6 +76,7 @@ from noughts_server.store.engine.database import Store, default_database_url
 from noughts_server.store.engine.schema import REVISION
 
 if TYPE_CHECKING:
+    from noughts_proto.v1.cluster_pb2 import RefereePresence
     from noughts_server.cluster.control import Control
     from noughts_server.cluster.remote_referee import RemoteReferee
 
@@ -106,6 +107,10 @@ class Server:
     health: health.aio.HealthServicer
     analyses: Analyses | None
     """None if the server analyses no games."""
+    speed: float
+    """The speed of this machine; 0 in a cluster, whose referees play."""
+    presences: "Mapping[str, RefereePresence] | None"
+    """The last presence of each referee of the cluster, by name; None without a cluster."""
 
     def abandon(self) -> None:
         """End all running games as void. Their slots are played after the next start of the server."""
@@ -157,10 +162,13 @@ async def running_server(
                 )
             )
         bus: Bus = MemoryBus() if control is None else control.bus
-        recorder = await stack.enter_async_context(recording(store, bus, settings.store_wait_seconds))
+        recorder = await stack.enter_async_context(
+            recording(store, bus, settings.store_wait_seconds, machine=settings.machine)
+        )
         wires = WireSettings(settings.heartbeat, settings.reconnect_timeout, network_cap_us=settings.network_cap_us)
         referee: Referee | RemoteReferee
         local_referee: Referee | None = None
+        speed = 0.0
         play: LocalPlay[AllUnits] | None = None
         if control is None:
             speed = await known_speed(settings.speed)
@@ -185,6 +193,8 @@ async def running_server(
         sessions = Sessions(referee, bus, wires)
         counters = Counters(referee)
         stack.enter_context(listening(bus, COMMITTED, counters.count_commit))
+        if control is not None:
+            control.membership.on_beat = lambda beat, seconds: counters.count_heartbeat(beat.silent_ms / 1000)
         leads = control.leads if control else lambda: True
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, local_referee, lambda serves: _set_health(health_servicer, serves=serves))
@@ -195,6 +205,7 @@ async def running_server(
             from noughts_server.monitoring.prometheus import (
                 CallMetrics,
                 ClusterMetrics,
+                HeartbeatMetrics,
                 NoughtsMetrics,
                 PlayMetrics,
                 serving_metrics,
@@ -206,6 +217,7 @@ async def running_server(
             ]
             if control is not None:
                 collectors.append(ClusterMetrics(store=store, referees=control.referee.referees))
+                collectors.append(HeartbeatMetrics(counters))
             metrics_address = await stack.enter_async_context(
                 serving_metrics(collectors, settings.metrics, store.problem)
             )
@@ -239,6 +251,8 @@ async def running_server(
             leads=leads,
             health=health_servicer,
             analyses=analyses,
+            speed=speed,
+            presences=None if control is None else control.referee.referees,
         )
         hosting = None if host is None else host(server)
         _add_services(grpc_server, server, hosting, limiter, delivery)
@@ -317,6 +331,8 @@ def _add_services(
         feed_counts=counts,
         problems=problems,
         accepts=accepts,
+        speed=server.speed,
+        presences=server.presences,
     )
     first_entries = FirstEntries(store, director, limiter.limits)
     play = PlayServicer(store, sessions, limiter, delivery, first_entries)

@@ -22,6 +22,8 @@ class ServerSettings:
     """An SQLAlchemy URL or a path; None: the default database of this user."""
     bus: BusSettings | None = None
     """The bus of the server's cluster; None: the server is in no cluster, and plays all games itself."""
+    machine: str = ""
+    """The name of this machine, whose games are compared with those of others; empty: they are not."""
     speed: float | None = None
     """The speed of this machine, for games whose times are scaled (`machine_speed`); None: measure it at the start."""
     margin_us: int = MARGIN_US

@@ -29,6 +29,7 @@ from noughts_proto.v1 import (
     play_pb2,
     play_pb2_grpc,
     registration_pb2_grpc,
+    status_pb2_grpc,
     tests_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
     from noughts_proto.v1.registration_pb2_grpc import RegistrationServiceAsyncStub
+    from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
     from noughts_proto.v1.tests_pb2_grpc import TestServiceAsyncStub
     from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
@@ -138,6 +140,7 @@ class Client:
         self.registration: RegistrationServiceAsyncStub = registration_pb2_grpc.RegistrationServiceStub(channel)
         self.tests: TestServiceAsyncStub = tests_pb2_grpc.TestServiceStub(channel)
         self.webhooks: WebhookServiceAsyncStub = webhooks_pb2_grpc.WebhookServiceStub(channel)
+        self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods
 
     async def token(self, owner: str = "alice", *scopes: str, lifetime_ms: int | None = None) -> str:

@@ -13,7 +13,13 @@ from prometheus_client import Metric
 from structlog.testing import capture_logs
 
 from noughts_server.core.limits import Limits
-from noughts_server.monitoring.prometheus import CallMetrics, ClusterMetrics, PlayMetrics, WebsiteMetrics
+from noughts_server.monitoring.prometheus import (
+    CallMetrics,
+    ClusterMetrics,
+    HeartbeatMetrics,
+    PlayMetrics,
+    WebsiteMetrics,
+)
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.sqlite import url_of
@@ -63,6 +69,7 @@ async def families() -> list[Metric]:
                 ),
                 CallMetrics(counters=of.counters, feed_counts=of.feed.counts),
                 ClusterMetrics(store=of.store, referees={}),
+                HeartbeatMetrics(of.counters),
                 WebsiteMetrics(Traffic()),
             )
             return [family for part in parts for family in part.collect()]

@@ -25,21 +25,31 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dnoughts_proto/v1/status.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"9\n\tOnlineBot\x12\x13\n\x0b\x62ot_version\x18\x01 \x01(\t\x12\x17\n\x0fgames_in_flight\x18\x02 \x01(\r\"\xbe\x01\n\x11RunningTournament\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\ngames_done\x18\x02 \x01(\x04\x12\x13\n\x0bgames_total\x18\x03 \x01(\x04\x12\x17\n\x0fgames_in_flight\x18\x04 \x01(\r\x12\x18\n\x10games_per_second\x18\x05 \x01(\x01\x12\x0f\n\x07problem\x18\x06 \x01(\t\x12.\n\nretry_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x12\n\x10GetStatusRequest\"\xd6\x04\n\x11GetStatusResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0euptime_seconds\x18\x04 \x01(\x01\x12\x10\n\x08\x64raining\x18\x05 \x01(\x08\x12\r\n\x05games\x18\x06 \x01(\x04\x12\r\n\x05plies\x18\x07 \x01(\x04\x12\x18\n\x10games_per_second\x18\x08 \x01(\x01\x12\x18\n\x10plies_per_second\x18\t \x01(\x01\x12\x15\n\rplies_history\x18\n \x03(\x01\x12\x17\n\x0fgames_in_flight\x18\x0b \x01(\r\x12\x14\n\x0cslots_queued\x18\x0c \x01(\r\x12\x13\n\x0b\x62ots_online\x18\r \x01(\r\x12#\n\x04\x62ots\x18\x0e \x03(\x0b\x32\x15.noughts.v1.OnlineBot\x12\x32\n\x0btournaments\x18\x0f \x03(\x0b\x32\x1d.noughts.v1.RunningTournament\x12\x10\n\x08watchers\x18\x10 \x01(\r\x12\x16\n\x0e\x63ommit_seconds\x18\x11 \x01(\x01\x12\x18\n\x10loop_lag_seconds\x18\x12 \x01(\x01\x12\x16\n\x0e\x64\x61tabase_bytes\x18\x13 \x01(\x04\x12\x18\n\x10\x64\x61tabase_trouble\x18\x14 \x01(\t\x12\x0e\n\x06stalls\x18\x15 \x01(\x04\x12\x17\n\x0fstalled_seconds\x18\x16 \x01(\x01\x12\x0f\n\x07\x65xcused\x18\x17 \x01(\x04\x12\x0f\n\x07\x61\x63\x63\x65pts\x18\x18 \x03(\t2Y\n\rStatusService\x12H\n\tGetStatus\x12\x1c.noughts.v1.GetStatusRequest\x1a\x1d.noughts.v1.GetStatusResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dnoughts_proto/v1/status.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x99\x02\n\x04Node\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\"\n\x04kind\x18\x02 \x01(\x0e\x32\x14.noughts.v1.NodeKind\x12\x0f\n\x07machine\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12\x16\n\x0euptime_seconds\x18\x05 \x01(\x01\x12\x16\n\x0esilent_seconds\x18\x06 \x01(\x01\x12\x1d\n\x15silence_limit_seconds\x18\x07 \x01(\x01\x12\x17\n\x0fgames_in_flight\x18\x08 \x01(\r\x12\r\n\x05units\x18\t \x01(\r\x12\x12\n\x05speed\x18\n \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0btime_factor\x18\x0b \x01(\x01H\x01\x88\x01\x01\x42\x08\n\x06_speedB\x0e\n\x0c_time_factor\"\xda\x01\n\x07Machine\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05games\x18\x02 \x01(\x04\x12\x0e\n\x06\x66\x61ults\x18\x03 \x01(\x04\x12\x10\n\x08\x63ompared\x18\x04 \x01(\x04\x12\r\n\x05score\x18\x05 \x01(\x01\x12\x16\n\x0e\x65xpected_score\x18\x06 \x01(\x01\x12\x10\n\x08residual\x18\x07 \x01(\x01\x12\x18\n\x10residual_error95\x18\x08 \x01(\x01\x12\x12\n\nstands_out\x18\t \x01(\x08\x12)\n\x05since\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x12\n\x10\x46indNodesRequest\"[\n\x11\x46indNodesResponse\x12\x1f\n\x05nodes\x18\x01 \x03(\x0b\x32\x10.noughts.v1.Node\x12%\n\x08machines\x18\x02 \x03(\x0b\x32\x13.noughts.v1.Machine\"9\n\tOnlineBot\x12\x13\n\x0b\x62ot_version\x18\x01 \x01(\t\x12\x17\n\x0fgames_in_flight\x18\x02 \x01(\r\"\xbe\x01\n\x11RunningTournament\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\ngames_done\x18\x02 \x01(\x04\x12\x13\n\x0bgames_total\x18\x03 \x01(\x04\x12\x17\n\x0fgames_in_flight\x18\x04 \x01(\r\x12\x18\n\x10games_per_second\x18\x05 \x01(\x01\x12\x0f\n\x07problem\x18\x06 \x01(\t\x12.\n\nretry_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x12\n\x10GetStatusRequest\"\xd6\x04\n\x11GetStatusResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0euptime_seconds\x18\x04 \x01(\x01\x12\x10\n\x08\x64raining\x18\x05 \x01(\x08\x12\r\n\x05games\x18\x06 \x01(\x04\x12\r\n\x05plies\x18\x07 \x01(\x04\x12\x18\n\x10games_per_second\x18\x08 \x01(\x01\x12\x18\n\x10plies_per_second\x18\t \x01(\x01\x12\x15\n\rplies_history\x18\n \x03(\x01\x12\x17\n\x0fgames_in_flight\x18\x0b \x01(\r\x12\x14\n\x0cslots_queued\x18\x0c \x01(\r\x12\x13\n\x0b\x62ots_online\x18\r \x01(\r\x12#\n\x04\x62ots\x18\x0e \x03(\x0b\x32\x15.noughts.v1.OnlineBot\x12\x32\n\x0btournaments\x18\x0f \x03(\x0b\x32\x1d.noughts.v1.RunningTournament\x12\x10\n\x08watchers\x18\x10 \x01(\r\x12\x16\n\x0e\x63ommit_seconds\x18\x11 \x01(\x01\x12\x18\n\x10loop_lag_seconds\x18\x12 \x01(\x01\x12\x16\n\x0e\x64\x61tabase_bytes\x18\x13 \x01(\x04\x12\x18\n\x10\x64\x61tabase_trouble\x18\x14 \x01(\t\x12\x0e\n\x06stalls\x18\x15 \x01(\x04\x12\x17\n\x0fstalled_seconds\x18\x16 \x01(\x01\x12\x0f\n\x07\x65xcused\x18\x17 \x01(\x04\x12\x0f\n\x07\x61\x63\x63\x65pts\x18\x18 \x03(\t*R\n\x08NodeKind\x12\x19\n\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10NODE_KIND_SERVER\x10\x01\x12\x15\n\x11NODE_KIND_REFEREE\x10\x02\x32\xa3\x01\n\rStatusService\x12H\n\tGetStatus\x12\x1c.noughts.v1.GetStatusRequest\x1a\x1d.noughts.v1.GetStatusResponse\x12H\n\tFindNodes\x12\x1c.noughts.v1.FindNodesRequest\x1a\x1d.noughts.v1.FindNodesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'noughts_proto.v1.status_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ONLINEBOT']._serialized_start=78
-  _globals['_ONLINEBOT']._serialized_end=135
-  _globals['_RUNNINGTOURNAMENT']._serialized_start=138
-  _globals['_RUNNINGTOURNAMENT']._serialized_end=328
-  _globals['_GETSTATUSREQUEST']._serialized_start=330
-  _globals['_GETSTATUSREQUEST']._serialized_end=348
-  _globals['_GETSTATUSRESPONSE']._serialized_start=351
-  _globals['_GETSTATUSRESPONSE']._serialized_end=949
-  _globals['_STATUSSERVICE']._serialized_start=951
-  _globals['_STATUSSERVICE']._serialized_end=1040
+  _globals['_NODEKIND']._serialized_start=1569
+  _globals['_NODEKIND']._serialized_end=1651
+  _globals['_NODE']._serialized_start=79
+  _globals['_NODE']._serialized_end=360
+  _globals['_MACHINE']._serialized_start=363
+  _globals['_MACHINE']._serialized_end=581
+  _globals['_FINDNODESREQUEST']._serialized_start=583
+  _globals['_FINDNODESREQUEST']._serialized_end=601
+  _globals['_FINDNODESRESPONSE']._serialized_start=603
+  _globals['_FINDNODESRESPONSE']._serialized_end=694
+  _globals['_ONLINEBOT']._serialized_start=696
+  _globals['_ONLINEBOT']._serialized_end=753
+  _globals['_RUNNINGTOURNAMENT']._serialized_start=756
+  _globals['_RUNNINGTOURNAMENT']._serialized_end=946
+  _globals['_GETSTATUSREQUEST']._serialized_start=948
+  _globals['_GETSTATUSREQUEST']._serialized_end=966
+  _globals['_GETSTATUSRESPONSE']._serialized_start=969
+  _globals['_GETSTATUSRESPONSE']._serialized_end=1567
+  _globals['_STATUSSERVICE']._serialized_start=1654
+  _globals['_STATUSSERVICE']._serialized_end=1817
 # @@protoc_insertion_point(module_scope)

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -18,6 +19,192 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _NodeKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NodeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NodeKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NODE_KIND_UNSPECIFIED: _NodeKind.ValueType  # 0
+    NODE_KIND_SERVER: _NodeKind.ValueType  # 1
+    NODE_KIND_REFEREE: _NodeKind.ValueType  # 2
+
+class NodeKind(_NodeKind, metaclass=_NodeKindEnumTypeWrapper): ...
+
+NODE_KIND_UNSPECIFIED: NodeKind.ValueType  # 0
+NODE_KIND_SERVER: NodeKind.ValueType  # 1
+NODE_KIND_REFEREE: NodeKind.ValueType  # 2
+Global___NodeKind: _TypeAlias = NodeKind  # noqa: Y015
+
+@_typing.final
+class Node(_message.Message):
+    """A process: a server or a referee of a cluster, or the only server."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    UPTIME_SECONDS_FIELD_NUMBER: _builtins.int
+    SILENT_SECONDS_FIELD_NUMBER: _builtins.int
+    SILENCE_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
+    GAMES_IN_FLIGHT_FIELD_NUMBER: _builtins.int
+    UNITS_FIELD_NUMBER: _builtins.int
+    SPEED_FIELD_NUMBER: _builtins.int
+    TIME_FACTOR_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Unique for all time in a cluster."""
+    kind: Global___NodeKind.ValueType
+    machine: _builtins.str
+    """The host on which it runs, possibly cut."""
+    version: _builtins.str
+    """The version of Noughts."""
+    uptime_seconds: _builtins.float
+    silent_seconds: _builtins.float
+    """The time since its last heartbeat. 0 without a cluster."""
+    silence_limit_seconds: _builtins.float
+    """The silence after which it is considered dead. 0 without a cluster."""
+    games_in_flight: _builtins.int
+    """Concurrent games that it plays."""
+    units: _builtins.int
+    """Units of games that it holds. 0 without a cluster."""
+    speed: _builtins.float
+    """The speed of its machine relative to the reference machine, and the number by which it multiplies the times of
+    tournaments that scale them. Unset if it plays no games.
+    """
+    time_factor: _builtins.float
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        kind: Global___NodeKind.ValueType = ...,
+        machine: _builtins.str = ...,
+        version: _builtins.str = ...,
+        uptime_seconds: _builtins.float = ...,
+        silent_seconds: _builtins.float = ...,
+        silence_limit_seconds: _builtins.float = ...,
+        games_in_flight: _builtins.int = ...,
+        units: _builtins.int = ...,
+        speed: _builtins.float | None = ...,
+        time_factor: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_speed", b"_speed", "_time_factor", b"_time_factor", "speed", b"speed", "time_factor", b"time_factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_speed", b"_speed", "_time_factor", b"_time_factor", "games_in_flight", b"games_in_flight", "kind", b"kind", "machine", b"machine", "name", b"name", "silence_limit_seconds", b"silence_limit_seconds", "silent_seconds", b"silent_seconds", "speed", b"speed", "time_factor", b"time_factor", "units", b"units", "uptime_seconds", b"uptime_seconds", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__speed: _TypeAlias = _typing.Literal["speed"]  # noqa: Y015
+    _WhichOneofArgType__speed: _TypeAlias = _typing.Literal["_speed", b"_speed"]  # noqa: Y015
+    _WhichOneofReturnType__time_factor: _TypeAlias = _typing.Literal["time_factor"]  # noqa: Y015
+    _WhichOneofArgType__time_factor: _TypeAlias = _typing.Literal["_time_factor", b"_time_factor"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__speed) -> _WhichOneofReturnType__speed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_factor) -> _WhichOneofReturnType__time_factor | None: ...
+
+Global___Node: _TypeAlias = Node  # noqa: Y015
+
+@_typing.final
+class Machine(_message.Message):
+    """What the games of a machine show. Machines without a game for a month are forgotten."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    FAULTS_FIELD_NUMBER: _builtins.int
+    COMPARED_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    EXPECTED_SCORE_FIELD_NUMBER: _builtins.int
+    RESIDUAL_FIELD_NUMBER: _builtins.int
+    RESIDUAL_ERROR95_FIELD_NUMBER: _builtins.int
+    STANDS_OUT_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    games: _builtins.int
+    """Games that it has played, and those that a bot lost through its own fault."""
+    faults: _builtins.int
+    compared: _builtins.int
+    """Games with clocks between bots that both had at least 30 rated games. The next four values are of these games, and
+    0 without any.
+    """
+    score: _builtins.float
+    """The score of the bots with the higher rating, from 0 to 1, and the score that their ratings let expect."""
+    expected_score: _builtins.float
+    residual: _builtins.float
+    """The residual: `score` less `expected_score`, and half of its 95 % confidence interval."""
+    residual_error95: _builtins.float
+    stands_out: _builtins.bool
+    """Whether the residual differs from that of all other machines by more than three standard errors, and is further from
+    0.
+    """
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        games: _builtins.int = ...,
+        faults: _builtins.int = ...,
+        compared: _builtins.int = ...,
+        score: _builtins.float = ...,
+        expected_score: _builtins.float = ...,
+        residual: _builtins.float = ...,
+        residual_error95: _builtins.float = ...,
+        stands_out: _builtins.bool = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compared", b"compared", "expected_score", b"expected_score", "faults", b"faults", "games", b"games", "name", b"name", "residual", b"residual", "residual_error95", b"residual_error95", "score", b"score", "since", b"since", "stands_out", b"stands_out"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Machine: _TypeAlias = Machine  # noqa: Y015
+
+@_typing.final
+class FindNodesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindNodesRequest: _TypeAlias = FindNodesRequest  # noqa: Y015
+
+@_typing.final
+class FindNodesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """Servers before referees, the oldest of each kind first."""
+
+    @_builtins.property
+    def machines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Machine]:
+        """By name."""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+        machines: _abc.Iterable[Global___Machine] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindNodesResponse: _TypeAlias = FindNodesResponse  # noqa: Y015
 
 @_typing.final
 class OnlineBot(_message.Message):

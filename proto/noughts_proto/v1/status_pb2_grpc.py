@@ -40,6 +40,11 @@ class StatusServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_status__pb2.GetStatusRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_status__pb2.GetStatusResponse.FromString,
                 _registered_method=True)
+        self.FindNodes = channel.unary_unary(
+                '/noughts.v1.StatusService/FindNodes',
+                request_serializer=noughts__proto_dot_v1_dot_status__pb2.FindNodesRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_status__pb2.FindNodesResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer(object):
@@ -53,6 +58,14 @@ class StatusServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindNodes(self, request, context):
+        """The processes that run now, and what the games of each machine show. Needs a token with the scope `admin`, because
+        it has the names of machines.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +73,11 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.GetStatus,
                     request_deserializer=noughts__proto_dot_v1_dot_status__pb2.GetStatusRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_status__pb2.GetStatusResponse.SerializeToString,
+            ),
+            'FindNodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindNodes,
+                    request_deserializer=noughts__proto_dot_v1_dot_status__pb2.FindNodesRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_status__pb2.FindNodesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +108,33 @@ class StatusService(object):
             '/noughts.v1.StatusService/GetStatus',
             noughts__proto_dot_v1_dot_status__pb2.GetStatusRequest.SerializeToString,
             noughts__proto_dot_v1_dot_status__pb2.GetStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.StatusService/FindNodes',
+            noughts__proto_dot_v1_dot_status__pb2.FindNodesRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_status__pb2.FindNodesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -35,6 +35,10 @@ class StatusServiceStub:
     def __new__(cls, channel: _aio.Channel) -> StatusServiceAsyncStub: ...
     GetStatus: _grpc.UnaryUnaryMultiCallable[_status_pb2.GetStatusRequest, _status_pb2.GetStatusResponse]
     """The current state of the server."""
+    FindNodes: _grpc.UnaryUnaryMultiCallable[_status_pb2.FindNodesRequest, _status_pb2.FindNodesResponse]
+    """The processes that run now, and what the games of each machine show. Needs a token with the scope `admin`, because
+    it has the names of machines.
+    """
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -43,6 +47,10 @@ class StatusServiceAsyncStub(StatusServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetStatus: _aio.UnaryUnaryMultiCallable[_status_pb2.GetStatusRequest, _status_pb2.GetStatusResponse]  # type: ignore[assignment]
     """The current state of the server."""
+    FindNodes: _aio.UnaryUnaryMultiCallable[_status_pb2.FindNodesRequest, _status_pb2.FindNodesResponse]  # type: ignore[assignment]
+    """The processes that run now, and what the games of each machine show. Needs a token with the scope `admin`, because
+    it has the names of machines.
+    """
 
 class StatusServiceServicer(metaclass=_abc_1.ABCMeta):
     """Public facts about a running server."""
@@ -54,5 +62,15 @@ class StatusServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_status_pb2.GetStatusResponse, _abc.Awaitable[_status_pb2.GetStatusResponse]]:
         """The current state of the server."""
+
+    @_abc_1.abstractmethod
+    def FindNodes(
+        self,
+        request: _status_pb2.FindNodesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.FindNodesResponse, _abc.Awaitable[_status_pb2.FindNodesResponse]]:
+        """The processes that run now, and what the games of each machine show. Needs a token with the scope `admin`, because
+        it has the names of machines.
+        """
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -13,22 +12,19 @@ import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.core.errors import DatabaseUnavailable, Draining
+from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.machine import host_name
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import SILENCE_MS
 from noughts_server.store.nodes import Beat, Node, NodeKind, beat, leave, renew
 
 logger = structlog.get_logger("noughts.cluster")
 
-BEAT_SECONDS = 1.0
-"""The interval between heartbeats, in the database and on the bus."""
-_LONGEST_HOST_NAME = 40
-"""Characters of the host name in the name of a node."""
-
 
 def node_name(kind: NodeKind) -> str:
     """Return a name that is unique for all time: `KIND-HOST-PROCESS-RANDOM`."""
-    return f"{kind.name.lower()}-{socket.gethostname()[:_LONGEST_HOST_NAME]}-{os.getpid()}-{secrets.token_hex(3)}"
+    return f"{kind.name.lower()}-{host_name()}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 class Membership:

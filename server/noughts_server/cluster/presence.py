@@ -10,10 +10,10 @@ from itertools import count
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_connection import session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS, login_message
-from noughts_server.cluster.heartbeats import BEAT_SECONDS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.convert.seeks import seek_of
+from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions

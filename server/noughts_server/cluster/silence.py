@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from noughts_server.cluster.heartbeats import BEAT_SECONDS
+from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.store.engine.schema import SILENCE_MS
 
 _MOST_SILENT = 1_000

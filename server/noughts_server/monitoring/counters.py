@@ -19,6 +19,8 @@ from noughts_server.store.games.results import CommitReport
 
 _TICKS_A_SECOND = 50
 """Checks of the event loop for delays in each second."""
+BEAT_SECONDS = 1.0
+"""The interval between heartbeats of a node of a cluster, in the database and on the bus."""
 _LEAST_SECONDS = 0.1
 """The shortest time over which a rate is computed: shorter ones count as this one."""
 _RATE_SECONDS = 10
@@ -84,6 +86,8 @@ class Counters:
         self.commit_games = Distribution((1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000))
         self.lag = Distribution((0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2))
         """Delays of the event loop's timer in seconds."""
+        self.heartbeats = Distribution((0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10))
+        """Delays of heartbeats in a cluster in seconds."""
         self._referee = referee
         self._clock = clock
         self._began = clock()
@@ -146,6 +150,10 @@ class Counters:
 
     def _sample(self) -> Sample:
         return Sample(self._clock(), self.games, self._referee.plies)
+
+    def count_heartbeat(self, silent_seconds: float) -> None:
+        """Count a heartbeat of this node, which followed the previous one after so many seconds."""
+        self.heartbeats.observe(max(0.0, silent_seconds - BEAT_SECONDS))
 
     def count_commit(self, report: CommitReport) -> None:
         self.games += len(report.games)

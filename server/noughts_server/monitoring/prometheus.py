@@ -249,6 +249,21 @@ class ClusterMetrics(NoughtsMetrics):
         )
 
 
+@dataclass(eq=False)
+class HeartbeatMetrics(NoughtsMetrics):
+    """What a server or referee of a cluster measures of its heartbeats."""
+
+    counters: Counters
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics in the order of the documentation, as `PlayMetrics` does."""
+        yield _histogram(
+            "noughts_heartbeat_delay_seconds",
+            "How much later than a second after the previous one a heartbeat of this node was stored.",
+            self.counters.heartbeats,
+        )
+
+
 class SiteCounts(Protocol):
     """Counts of a website."""
 

@@ -8,6 +8,7 @@ import structlog
 from noughts_server.core.errors import DatabaseUnavailable
 from noughts_server.runtime.endless_work import logging_errors
 from noughts_server.store.engine.database import Store
+from noughts_server.store.games.machines import forget_machines
 from noughts_server.store.games.pruning import Leftover, ended_tokens, leftovers
 
 logger = structlog.get_logger("noughts.leftovers")
@@ -18,7 +19,7 @@ _REST_SECONDS = 0.1
 
 
 async def deleting_leftovers(store: Store) -> None:
-    """Delete old answers to requests and ended tokens, at the start and then once an hour, until cancelled."""
+    """Delete what `delete_leftovers` does, at the start and then once an hour, until cancelled."""
     while True:
         with logging_errors(logger, "leftovers_not_deleted"), suppress(DatabaseUnavailable):  # reported where it occurs
             await delete_leftovers(store)
@@ -26,7 +27,8 @@ async def deleting_leftovers(store: Store) -> None:
 
 
 async def delete_leftovers(store: Store) -> None:
-    """Delete old answers to requests and ended tokens now. Notes on games stay."""
+    """Delete old answers to requests, ended tokens and machines without games now. Notes on games stay."""
+    await store.write(lambda connection: forget_machines(connection, store.now_ms()))
     answers, _notes = leftovers()
     for leftover in (answers, ended_tokens()):
         await _delete(store, leftover)

@@ -47,14 +47,17 @@ def commit_interval(referees: int) -> float:
 
 @asynccontextmanager
 async def recording(
-    store: Store, bus: Bus, store_wait_seconds: float = STORE_SECONDS, *, referee: str = ""
+    store: Store, bus: Bus, store_wait_seconds: float = STORE_SECONDS, *, referee: str = "", machine: str = ""
 ) -> AsyncIterator["Recorder"]:
     """Run a recorder inside the block and publish its reports. `referee` is the node's name in a cluster.
 
-    At the end it waits at most `store_wait_seconds` for an unavailable store, so that the server can stop.
+    `machine` is the host that plays; empty: its games are not compared with those of others. At the end the recorder
+    waits at most `store_wait_seconds` for an unavailable store, so that the server can stop.
     """
     publish = partial(bus.publish, COMMITTED)
-    recorder = Recorder(store, publish, on_damage=lambda *damaged: bus.publish(DAMAGED, damaged), referee=referee)
+    recorder = Recorder(
+        store, publish, on_damage=lambda *damaged: bus.publish(DAMAGED, damaged), referee=referee, machine=machine
+    )
     async with running(recorder.run()):
         try:
             yield recorder
@@ -86,6 +89,8 @@ class Recorder:
     """If more games than this are not committed yet, `wait_for_space` waits."""
     referee: str = ""
     """The node's name in a cluster."""
+    machine: str = ""
+    """The host that plays; empty: its games are not compared with those of other machines."""
 
     def __post_init__(self) -> None:
         self._state = FoldingState()
@@ -225,7 +230,7 @@ class Recorder:
             nonlocal was_tried
             is_repeated = was_tried
             was_tried = True
-            return store(connection, again=is_repeated, referee=self.referee)
+            return store(connection, again=is_repeated, referee=self.referee, machine=self.machine)
 
         try:
             return await self.store.write_with_retries(commit)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
+from noughts_proto.v1.cluster_pb2 import RefereePresence
+from noughts_referee.machine_speed import time_factor
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.convert.times import timestamp
 from noughts_server.core.errors import DatabaseUnavailable
@@ -12,11 +14,14 @@ from noughts_server.core.natural_order import natural_key
 from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
 from noughts_server.monitoring.counters import Counters
+from noughts_server.runtime.machine import host_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.answers import answer_in_turn
 from noughts_server.store.engine.database import Store
+from noughts_server.store.games.machines import MachineScore, machines
+from noughts_server.store.nodes import Member, members
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 
 _MOST_ROWS = 100
@@ -36,6 +41,45 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     """The reasons why tournaments are stopped, by database key."""
     accepts: Sequence[str]
     """Kinds of bots that can be submitted."""
+    speed: float
+    """The speed of this machine; 0 if the server plays no games."""
+    presences: Mapping[str, RefereePresence] | None
+    """The last presence of each referee of the cluster, by name; None without a cluster."""
+
+    @open_to(Access.ADMIN, reads=True)
+    async def FindNodes(self, request: pb.FindNodesRequest, context: Context) -> pb.FindNodesResponse:
+        live, scores = await answer_in_turn(self.store, lambda connection: (members(connection), machines(connection)))
+        nodes = [self._node(member) for member in live] if self.presences is not None else [self._only_node()]
+        return pb.FindNodesResponse(nodes=nodes, machines=list(map(_machine, scores)))
+
+    def _node(self, member: Member) -> pb.Node:
+        presence = (self.presences or {}).get(member.name)
+        node = pb.Node(
+            name=member.name,
+            kind=member.kind.value,  # type: ignore[arg-type]  # equal values
+            machine=member.host,
+            version=member.version,
+            uptime_seconds=member.seconds,
+            silent_seconds=member.silent_seconds,
+            silence_limit_seconds=member.silence_seconds,
+            games_in_flight=0 if presence is None else presence.games_in_flight,
+            units=member.units,
+        )
+        _add_speed(node, member.speed)
+        return node
+
+    def _only_node(self) -> pb.Node:
+        machine = host_name()
+        node = pb.Node(
+            name=f"server-{machine}",
+            kind=pb.NODE_KIND_SERVER,
+            machine=machine,
+            version=software_version(),
+            uptime_seconds=self.counters.uptime,
+            games_in_flight=self.referee.count_running(),
+        )
+        _add_speed(node, self.speed)
+        return node
 
     @open_to(Access.ANYONE)
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
@@ -90,3 +134,24 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             problem=stop_reason(tournament, self.problems, self.store.outage),
             retry_time=timestamp(tournament.retry_at),
         )
+
+
+def _add_speed(node: pb.Node, speed: float) -> None:
+    if speed:
+        node.speed, node.time_factor = speed, time_factor(speed)
+
+
+def _machine(score: MachineScore) -> pb.Machine:
+    machine = pb.Machine(
+        name=score.machine,
+        games=score.games,
+        faults=score.faults,
+        compared=score.compared,
+        score=score.score,
+        expected_score=score.expected,
+        residual=score.residual,
+        residual_error95=score.error95,
+        stands_out=score.stands_out,
+    )
+    machine.since.FromMilliseconds(score.since)
+    return machine

@@ -71,6 +71,12 @@ class Member(NamedTuple):
     units: int
     silence_seconds: float
     """Its silence limit."""
+    silent_seconds: float
+    """Time since its last heartbeat."""
+    version: str
+    """The release of Noughts that it runs; empty: unknown."""
+    speed: float
+    """The speed of its machine; 0 if it plays no games."""
 
     @property
     def host(self) -> str:
@@ -211,6 +217,9 @@ def members(connection: Connection) -> list[Member]:
             seconds=(now - row.started_at) / 1000,
             units=row.units,
             silence_seconds=row.silence_ms / 1000,
+            silent_seconds=max(0, now - row.seen_at) / 1000,
+            version=row.version,
+            speed=row.speed,
         )
         for row in rows
     ]

@@ -1,10 +1,12 @@
 """`noughts nodes`: the members of a cluster, for operators and for the health checks of containers."""
 
 import socket
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.console import RenderableType
 from typer import Option
 
+from noughts_referee.machine_speed import time_factor
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
@@ -13,14 +15,18 @@ from noughts_server.cli.options.database import DatabaseOption
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import iso
 
+if TYPE_CHECKING:
+    from noughts_server.store.games.machines import MachineScore
+
 
 @command(
     example="""
 $ noughts nodes --db postgresql://noughts@db/noughts
-node                     kind     seats  up    units  silence limit
+node                     kind     version  seats  up    heartbeat  units  silence limit  speed
 ...
 server-...   server ...
 referee-...  referee ...
+...
 """,
     extra="server",
 )
@@ -31,14 +37,19 @@ def nodes(
     output: OutputOptions,
 ) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
+    from noughts_server.store.games.machines import machines
     from noughts_server.store.nodes import members
     from noughts_server.store.tournaments.stops import stopped_tournaments
 
-    nodes, stopped = in_database(
-        database, lambda store: store.read(lambda connection: (members(connection), stopped_tournaments(connection)))
+    nodes, stopped, scores = in_database(
+        database,
+        lambda store: store.read(
+            lambda connection: (members(connection), stopped_tournaments(connection), machines(connection))
+        ),
     )
     if here:
         nodes = [node for node in nodes if socket.gethostname().startswith(node.host)]
+        scores = [score for score in scores if socket.gethostname().startswith(score.machine)]
     documents = [
         {
             "name": node.name,
@@ -47,6 +58,10 @@ def nodes(
             "seconds": node.seconds,
             "units": node.units,
             "silence_limit": node.silence_seconds,
+            "silence": node.silent_seconds,
+            "version": node.version,
+            "speed": node.speed or None,
+            "time_factor": time_factor(node.speed) if node.speed else None,
         }
         for node in nodes
     ]
@@ -54,16 +69,24 @@ def nodes(
         (
             node.name,
             node.kind.name.lower(),
+            node.version,
             node.seats or "",
             f"{node.seconds:,.0f} s",
+            f"{node.silent_seconds:.1f} s",
             node.units or "",
             f"{node.silence_seconds:.0f} s",
+            f"{node.speed:.2f}" if node.speed else "",
         )
         for node in nodes
     ]
     stops = [{"tournament": stop.name, "reason": stop.reason, "retry_time": iso(stop.retry_at)} for stop in stopped]
-    table = printing.table(("node", "kind", "seats", "up", "units", "silence limit"), rows, first_whole=True)
-    output.show({"nodes": documents, "stopped": stops}, table if nodes else lambda: None)
+    columns = ("node", "kind", "version", "seats", "up", "heartbeat", "units", "silence limit", "speed")
+    table = printing.table(columns, rows, first_whole=True)
+    document = {"nodes": documents, "stopped": stops, "machines": list(map(_machine_document, scores))}
+    output.show(document, table if nodes else lambda: None)
+    if scores and not output.is_json:
+        printing.stdout().print()
+        printing.stdout().print(_machines_table(scores))
     for stop in stopped if not output.is_json else ():
         printing.stdout().print(f"{stop.name} has stopped: {printing.printable(stop.reason)}", markup=False)
     if not nodes:
@@ -72,3 +95,32 @@ def nodes(
             f"found no live server or referee of a cluster {place}",
             "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db.",
         )
+
+
+def _machine_document(score: "MachineScore") -> dict[str, Any]:
+    is_known = score.compared > 0
+    return {
+        "machine": score.machine,
+        "games": score.games,
+        "faults": score.faults,
+        "compared": score.compared,
+        "score": score.score if is_known else None,
+        "expected": score.expected if is_known else None,
+        "residual": score.residual if is_known else None,
+        "error95": score.error95 if is_known else None,
+        "stands_out": score.stands_out,
+        "since": iso(score.since),
+    }
+
+
+def _machines_table(scores: "list[MachineScore]") -> RenderableType:
+    columns = ("machine", "games", "faults", "compared", "favourites", "expected", "residual", "")
+    rows = []
+    for score in scores:
+        known = ("", "", "")
+        if score.compared:
+            residual = f"{100 * score.residual:+.1f} ± {100 * score.error95:.1f} %"
+            known = (f"{100 * score.score:.1f} %", f"{100 * score.expected:.1f} %", residual)
+        counts = (f"{score.games:,}", f"{score.faults:,}", f"{score.compared:,}")
+        rows.append((score.machine, *counts, *known, "stands out" if score.stands_out else ""))
+    return printing.table(columns, rows, first_whole=True)

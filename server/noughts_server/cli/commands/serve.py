@@ -61,6 +61,7 @@ from noughts_server.cli.options.website import (
 from noughts_server.cli.processes.signals import run_loop
 from noughts_server.core.registration import Registration
 from noughts_server.core.version import software_version
+from noughts_server.runtime.machine import host_name
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
@@ -223,6 +224,7 @@ def run_server(
         listen=options.listen,
         database=read_database(options.database),
         bus=bus_settings,
+        machine=host_name(),
         margin_us=read_margin(options.margin),
         network_cap_us=read_margin(options.network_cap, "--network-cap"),
         reconnect_timeout=options.reconnect_timeout,

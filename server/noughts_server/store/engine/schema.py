@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0045"
+REVISION = "0046"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
@@ -424,6 +424,27 @@ nodes = Table(
     Column("version", String(80), nullable=False, server_default=""),
     # The speed of its machine, see `noughts_referee.machine_speed`; 0: unknown.
     Column("speed", Float(53), nullable=False, server_default="0"),
+)
+
+# What the games of each machine show, to find machines on which bots play worse. See `store.games.machines`.
+machine_scores = Table(
+    "machine_scores",
+    metadata,
+    # The host name, as in the names of nodes.
+    Column("machine", String(64), primary_key=True),
+    # The time of its first commit.
+    Column("since", BigInteger, nullable=False),
+    # The time of its last commit.
+    Column("seen_at", BigInteger, nullable=False),
+    # All its games, and those that a bot lost through its own fault.
+    Column("games", BigInteger, nullable=False),
+    Column("faults", BigInteger, nullable=False),
+    # The games whose result could be expected, and of their favourites the points, the expected points, and the sum of
+    # the squared differences of each game.
+    Column("compared", BigInteger, nullable=False),
+    Column("points", Float(53), nullable=False),
+    Column("expected", Float(53), nullable=False),
+    Column("squares", Float(53), nullable=False),
 )
 
 CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"

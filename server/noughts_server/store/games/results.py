@@ -27,6 +27,7 @@ from noughts_server.store.engine.schema import (
 from noughts_server.store.engine.schema import games as games_table
 from noughts_server.store.games.analyses import drop_later_analyses
 from noughts_server.store.games.endings import report_end
+from noughts_server.store.games.machines import record_machine
 from noughts_server.store.journal import forget_all, forget_played, journal_games
 from noughts_server.store.pairing.ladders import append_to_ladder, note_absences
 from noughts_server.store.pairing.matches import stored_match
@@ -105,6 +106,7 @@ def commit_games(
     absences: Mapping[int, Mapping[int, bool]] | None = None,
     again: bool = False,
     referee: str = "",
+    machine: str = "",
 ) -> CommitReport:
     """Store games with their scores, progress and ratings, and the state of unfinished games in `advanced`.
 
@@ -116,6 +118,7 @@ def commit_games(
         again: the same commit was tried before with an unknown outcome. The report then includes games of the current
             attempt that are stored already.
         referee: the name of this node in a cluster.
+        machine: the host on which the games were played; empty: its games are not compared with those of others.
     """
     state.begin()
     report = CommitReport()
@@ -147,6 +150,7 @@ def commit_games(
                 now_ms=now_ms,
                 again=again,
                 referee=referee,
+                machine=machine,
             )
     ledger.store()
     for tournament_id, absent in sorted((absences or {}).items()):
@@ -198,6 +202,7 @@ def _commit_tournament(
     now_ms: int,
     again: bool,
     referee: str,
+    machine: str,
 ) -> None:
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
@@ -234,6 +239,8 @@ def _commit_tournament(
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)
+    if machine:
+        record_machine(connection, row, progress.bots, stored, machine=machine, now_ms=now_ms)
     scores = list(map(_SCORE, stored))
     _count_scores(connection, row, progress, scores)
     _record_meetings(connection, row.id, progress, scores)

@@ -19,6 +19,7 @@ from noughts_server.web.pages import (
     invitations,
     leaderboard,
     me,
+    nodes,
     organise,
     play,
     puzzles,
@@ -82,6 +83,7 @@ OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/tournaments/{tournament}/edit", organise.edit_page),
     ("/me/first-game", registration.first_game_page),
     ("/suspicious", suspicious.suspicious_page),
+    ("/nodes", nodes.nodes_page),
     ("/invitations", invitations.invitations_page),
 )
 """Pages of signed-in users; the website redirects others to the sign-in page."""
