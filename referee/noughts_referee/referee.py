@@ -39,6 +39,16 @@ class Observer(Protocol):
         """Note that games are over. An earlier `note_answers` had their last plies."""
 
 
+class AnswerTracer(Protocol):
+    """Gets all answers with their thinking times, to trace slow ones. It must be fast and change no game."""
+
+    def begin_answers(self, player: ConnectedPlayer, answers: Answers) -> None:
+        """Note answers that are judged next."""
+
+    def end_answers(self) -> None:
+        """Note that they are judged."""
+
+
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 _GUESTS_LAST = 1 << 62
 """Added to the arrival numbers of guests, so that a tournament's slot gets a free seat first."""
@@ -100,6 +110,8 @@ class Referee:
         """Called with a challenge or a guest's test when one of its bots begins a tournament's timed game."""
         self.observer: Observer | None = None
         """Observes every game, unless it is None."""
+        self.tracer: AnswerTracer | None = None
+        """Traces slow answers, unless it is None."""
         self.prove: Callable[[Sequence[Game]], None] = self._prove_nothing
         """Called with games that wait for a proof. It must not wait: `conclude` gets the values, now or later."""
 
@@ -340,7 +352,11 @@ class Referee:
                 limited_thought = within_limits(thought, game.conditions.variant.cells, game.moves)
                 if limited_thought is not None:
                     self._comments.keep_thought(game.thoughts, game.ply, limited_thought, player.key)
+        if self.tracer is not None:
+            self.tracer.begin_answers(player, answers)
         complaints = self.arbiter.judge_answers(player, answers)
+        if self.tracer is not None:
+            self.tracer.end_answers()
         if self.observer is not None:
             self.observer.note_answers(games, plies, answers.scores)
         self._settle()

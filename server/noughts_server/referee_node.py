@@ -24,6 +24,7 @@ from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
 from noughts_server.core.limits import INACTIVITY_TIMEOUT_SECONDS, Limits
+from noughts_server.core.trace_settings import TraceSettings
 from noughts_server.core.version import software_version
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, ScheduledGameKey
 from noughts_server.hosting.offers import Offer, Offers, register
@@ -31,6 +32,7 @@ from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.monitoring.counters import BEAT_SECONDS, Counters
 from noughts_server.monitoring.event_log import logging_events
+from noughts_server.monitoring.tracing import tracing
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
@@ -43,6 +45,7 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
+from noughts_server.store.games.results import CommitReport
 from noughts_server.store.nodes import Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")
@@ -112,6 +115,8 @@ class RefereeSettings:
     """Inactivity timeout: an entry that keeps its games waiting for this long is withdrawn; 0: never."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None: off."""
+    trace: TraceSettings | None = None
+    """Where traces of slow moves are sent; None: nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +232,16 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         )
         # This also watches for stalls of the event loop.
         counters = Counters(referee)
-        recorder.on_commit = counters.count_commit
         membership.on_beat = lambda beat, seconds: counters.count_heartbeat(beat.silent_ms / 1000)
+        tracer = await stack.enter_async_context(tracing(settings.trace, name))
+
+        def count_commit(report: CommitReport) -> None:
+            counters.count_commit(report)
+            if tracer is not None:
+                tracer.note_commit(report)
+
+        recorder.on_commit = count_commit
+        referee.tracer = tracer
         await stack.enter_async_context(counters.measuring())
         metrics_address = None
         if settings.metrics is not None:

@@ -30,6 +30,7 @@ from noughts_server.feed.feed import Feed
 from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
+from noughts_server.monitoring.tracing import tracing
 from noughts_server.runtime.analyses import Analyses
 from noughts_server.runtime.bus import Bus, MemoryBus, listening
 from noughts_server.runtime.challenge_expiry import expiring_challenges
@@ -180,6 +181,9 @@ async def running_server(
                 time_factor=time_factor(speed),
             )
             recorder.on_settled = local_referee.announce_stored
+            tracer = await stack.enter_async_context(tracing(settings.trace, settings.listen))
+            if tracer is not None:
+                local_referee.tracer, recorder.on_commit = tracer, tracer.note_commit
             play = LocalPlay(
                 store, local_referee, recorder, bus, AllUnits, store_wait_seconds=settings.store_wait_seconds
             )

@@ -9,6 +9,7 @@ from noughts_referee.clock import HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US, 
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.core.limits import Limits
 from noughts_server.core.registration import Registration
+from noughts_server.core.trace_settings import TraceSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.runtime.recorder import STORE_SECONDS
 
@@ -43,6 +44,8 @@ class ServerSettings:
     """Only clients with a certificate issued by these authorities can connect."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None: off."""
+    trace: TraceSettings | None = None
+    """Where traces of slow moves are sent; None: nowhere. In a cluster, the referees trace."""
     resumes_play: bool = True
     """Whether the server resumes tournaments that are running in the database, and starts scheduled ones."""
     inactivity_timeout: float = 0.0

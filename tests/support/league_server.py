@@ -13,6 +13,7 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, games_pb2, games_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_server.core.trace_settings import TraceSettings
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
@@ -115,6 +116,7 @@ async def league_server_at(
     token: str = "",
     heartbeat: float = 5.0,
     speed: float | None = None,
+    trace: TraceSettings | None = None,
 ) -> AsyncIterator[LeagueServer]:
     """Run a server on the database in this folder.
 
@@ -122,7 +124,7 @@ async def league_server_at(
     `heartbeat`: seconds. `speed`: of the machine; None: measured.
     """
     database = f"sqlite:///{folder / 'noughts.sqlite'}"
-    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat, speed=speed)
+    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat, speed=speed, trace=trace)
     async with running_server(settings) as server:
         if not token:
             create = partial(create_token, owner="ada", now_ms=server.store.now_ms())

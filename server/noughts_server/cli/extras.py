@@ -24,6 +24,7 @@ _EXTRAS = {
         "nats",
         "psycopg",
     ),
+    "tracing": ("opentelemetry.sdk",),
     "wasm": ("wasmtime",),
     "connect4": ("bitbully_databases", "wasmtime"),
     "llm": ("openai",),
@@ -41,7 +42,10 @@ def require_extra(line: str, extra: str) -> None:
 
 def has_extra(extra: str) -> bool:
     """Return whether the packages of an extra are installed."""
-    return find_spec(_main_package(extra)) is not None
+    try:
+        return find_spec(_main_package(extra)) is not None
+    except ModuleNotFoundError:
+        return False  # a package that contains it is missing, too
 
 
 def _main_package(extra: str) -> str:

@@ -20,7 +20,13 @@ from noughts_server.cli.options.limits import (
     read_inactivity_timeout,
     read_limits,
 )
-from noughts_server.cli.options.listening import MetricsOption, require_private_metrics
+from noughts_server.cli.options.listening import (
+    MetricsOption,
+    TraceOption,
+    TraceSlowOption,
+    read_trace,
+    require_private_metrics,
+)
 from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions
@@ -28,6 +34,7 @@ from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable,
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import DEFAULT_MARGIN, read_margin
 from noughts_server.cli.processes.signals import Stop, run_loop
+from noughts_server.core.trace_settings import SLOW_MOVE_SECONDS
 from noughts_server.launching.launcher import SandboxMode
 
 if TYPE_CHECKING:
@@ -76,6 +83,8 @@ def referee(
     reconnect_timeout: ReconnectTimeoutOption = RECONNECT_TIMEOUT,
     inactivity_timeout: InactivityTimeoutOption = INACTIVITY_TIMEOUT,
     metrics: MetricsOption = None,
+    trace: TraceOption = None,
+    trace_slow: TraceSlowOption = SLOW_MOVE_SECONDS,
     insecure: Annotated[
         bool,
         Option(
@@ -117,6 +126,7 @@ def referee(
         reconnect_timeout=reconnect_timeout,
         inactivity_timeout=read_inactivity_timeout(inactivity_timeout),
         metrics=metrics,
+        trace=read_trace("noughts referee", trace, trace_slow),
     )
     if not run_loop(_play_until_stopped(output, settings)):
         raise SystemExit(INTERRUPTED)

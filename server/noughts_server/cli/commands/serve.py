@@ -38,9 +38,12 @@ from noughts_server.cli.options.listening import (
     ListenOption,
     MetricsOption,
     ProxyOption,
+    TraceOption,
+    TraceSlowOption,
     open_listener,
     read_identity,
     read_proxies,
+    read_trace,
     require_private_metrics,
     require_protected_server,
 )
@@ -60,6 +63,7 @@ from noughts_server.cli.options.website import (
 )
 from noughts_server.cli.processes.signals import run_loop
 from noughts_server.core.registration import Registration
+from noughts_server.core.trace_settings import SLOW_MOVE_SECONDS
 from noughts_server.core.version import software_version
 from noughts_server.runtime.machine import host_name
 
@@ -97,6 +101,8 @@ class ServeOptions:
     ] = None
     insecure: InsecureServerOption = False
     metrics: MetricsOption = None
+    trace: TraceOption = None
+    trace_slow: TraceSlowOption = SLOW_MOVE_SECONDS
     reflection: Annotated[
         bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
     ] = True
@@ -232,6 +238,7 @@ def run_server(
         identity=identity,
         client_authorities=options.tls_client_ca,
         metrics=options.metrics,
+        trace=read_trace("noughts serve", options.trace, options.trace_slow),
         registration=options.registration,
         inactivity_timeout=read_inactivity_timeout(options.inactivity_timeout),
         rate_own_games=options.rate_own_games,

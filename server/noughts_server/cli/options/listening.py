@@ -6,12 +6,16 @@ import time
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from typer import Option
 
 from noughts_proto.security import Identity, is_loopback
 from noughts_server.cli.connection import read_address
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.extras import require_extra
+from noughts_server.cli.times import seconds_option
+from noughts_server.core.trace_settings import TraceSettings
 from noughts_server.web.listener import listening
 
 _RELEASE_SECONDS = 6.0
@@ -24,6 +28,14 @@ ListenOption = Annotated[
 MetricsOption = Annotated[
     str | None,
     Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics and /health. Default: off"),
+]
+TraceOption = Annotated[
+    str | None,
+    Option("--trace", metavar="URL", help="OTLP collector (gRPC) for traces of slow moves. Default: off"),
+]
+TraceSlowOption = Annotated[
+    float,
+    seconds_option("--trace-slow", least=0.0, most=3_600.0, help="Thinking time from which on a move is traced"),
 ]
 ProxyOption = Annotated[
     list[str] | None,
@@ -41,6 +53,17 @@ InsecureServerOption = Annotated[
         rich_help_panel="Connection",
     ),
 ]
+
+
+def read_trace(line: str, collector: str | None, slow_seconds: float) -> TraceSettings | None:
+    """Return the settings of `--trace`; None if it is off. Raises UsageProblem, and Problem without the extra."""
+    if collector is None:
+        return None
+    address = urlsplit(collector)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise UsageProblem(f"--trace {collector!r}: expected the URL of a collector, e.g. http://127.0.0.1:4317")
+    require_extra(f"{line} --trace", "tracing")
+    return TraceSettings(collector, slow_seconds)
 
 
 def open_listener(address: str, option: str) -> socket.socket:

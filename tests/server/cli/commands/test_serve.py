@@ -168,6 +168,10 @@ def test_wrong_address_of_the_metrics_is_a_usage_error(refusal: Refusal) -> None
     refusal("serve --no-web --listen 127.0.0.1:0 --metrics 7451", code=2)
 
 
+def test_wrong_address_of_a_collector_is_a_usage_error(refusal: Refusal) -> None:
+    refusal("serve --no-web --listen 127.0.0.1:0 --trace 127.0.0.1:4317", code=2)
+
+
 def test_metrics_beyond_this_machine_are_a_usage_error(refusal: Refusal) -> None:
     refusal("serve --no-web --listen 127.0.0.1:0 --metrics 0.0.0.0:0", code=2)
 
