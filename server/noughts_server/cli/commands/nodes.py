@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @command(
     example="""
 $ noughts nodes --db postgresql://noughts@db/noughts
-node ... kind ... version ... silence limit  speed
+node                     kind     seats  up   heartbeat   units  speed
 ...
 server-...   server ...
 referee-...  referee ...
@@ -69,18 +69,16 @@ def nodes(
         (
             node.name,
             node.kind.name.lower(),
-            node.version,
             node.seats or "",
             f"{node.seconds:,.0f} s",
-            f"{node.silent_seconds:.1f} s",
+            f"{node.silent_seconds:.1f} of {node.silence_seconds:.0f} s",
             node.units or "",
-            f"{node.silence_seconds:.0f} s",
             f"{node.speed:.2f}" if node.speed else "",
         )
         for node in nodes
     ]
     stops = [{"tournament": stop.name, "reason": stop.reason, "retry_time": iso(stop.retry_at)} for stop in stopped]
-    columns = ("node", "kind", "version", "seats", "up", "heartbeat", "units", "silence limit", "speed")
+    columns = ("node", "kind", "seats", "up", "heartbeat", "units", "speed")
     table = printing.table(columns, rows, first_whole=True)
     document = {"nodes": documents, "stopped": stops, "machines": list(map(_machine_document, scores))}
     output.show(document, table if nodes else lambda: None)
