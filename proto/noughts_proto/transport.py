@@ -13,6 +13,8 @@ GUEST_KEY = "x-noughts-visitor"
 """Metadata key of the address of the visitor for whom a website calls. It counts only with the website's own token."""
 SITE_KEY = "x-noughts-site"
 """Metadata key of a website's own token with the scope `site`, in the calls that it makes for its visitors."""
+VERSION_KEY = "x-noughts-version"
+"""Metadata key of the version of Noughts of a website, next to its token."""
 
 DEFAULT_SERVER = "127.0.0.1:7450"
 """The default address at which a server listens, and to which bots and commands connect."""

@@ -72,6 +72,7 @@ from noughts_server.services.tests import TestServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.services.webhooks import WebhookServicer
+from noughts_server.services.websites import Websites
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Store, default_database_url
 from noughts_server.store.engine.schema import REVISION
@@ -259,7 +260,7 @@ async def running_server(
             presences=None if control is None else control.referee.referees,
         )
         hosting = None if host is None else host(server)
-        _add_services(grpc_server, server, hosting, limiter, delivery)
+        _add_services(grpc_server, server, hosting, limiter, delivery, admission.websites)
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(running(connections.run(int(address.rpartition(":")[2]))))
@@ -306,7 +307,12 @@ async def running_server(
 
 
 def _add_services(
-    grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, limiter: Limiter, delivery: Delivery
+    grpc_server: grpc.aio.Server,
+    server: Server,
+    hosting: Hosting | None,
+    limiter: Limiter,
+    delivery: Delivery,
+    websites: Websites,
 ) -> None:
     """Add all services to the gRPC server, which does not answer calls yet."""
     store = server.store
@@ -336,6 +342,7 @@ def _add_services(
         problems=problems,
         accepts=accepts,
         speed=server.speed,
+        websites=websites,
         presences=server.presences,
     )
     first_entries = FirstEntries(store, director, limiter.limits)

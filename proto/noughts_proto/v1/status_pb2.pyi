@@ -29,17 +29,21 @@ class _NodeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NodeKind.Val
     NODE_KIND_UNSPECIFIED: _NodeKind.ValueType  # 0
     NODE_KIND_SERVER: _NodeKind.ValueType  # 1
     NODE_KIND_REFEREE: _NodeKind.ValueType  # 2
+    NODE_KIND_WEBSITE: _NodeKind.ValueType  # 3
+    """A website that has called this server within ten minutes with its own token."""
 
 class NodeKind(_NodeKind, metaclass=_NodeKindEnumTypeWrapper): ...
 
 NODE_KIND_UNSPECIFIED: NodeKind.ValueType  # 0
 NODE_KIND_SERVER: NodeKind.ValueType  # 1
 NODE_KIND_REFEREE: NodeKind.ValueType  # 2
+NODE_KIND_WEBSITE: NodeKind.ValueType  # 3
+"""A website that has called this server within ten minutes with its own token."""
 Global___NodeKind: _TypeAlias = NodeKind  # noqa: Y015
 
 @_typing.final
 class Node(_message.Message):
-    """A process: a server or a referee of a cluster, or the only server."""
+    """A process: a server or a referee of a cluster, or the only server; or a website."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -58,12 +62,13 @@ class Node(_message.Message):
     """Unique for all time in a cluster."""
     kind: Global___NodeKind.ValueType
     machine: _builtins.str
-    """The host on which it runs, possibly cut."""
+    """The host on which it runs, possibly cut; of a website the address from which it calls."""
     version: _builtins.str
     """The version of Noughts."""
     uptime_seconds: _builtins.float
+    """Of a website since its first call."""
     silent_seconds: _builtins.float
-    """The time since its last heartbeat. 0 without a cluster."""
+    """The time since its last heartbeat, of a website since its last call. 0 without a cluster."""
     silence_limit_seconds: _builtins.float
     """The silence after which it is considered dead. 0 without a cluster."""
     games_in_flight: _builtins.int
@@ -186,7 +191,7 @@ class FindNodesResponse(_message.Message):
     MACHINES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
-        """Servers before referees, the oldest of each kind first."""
+        """Servers before referees before websites, the oldest of each kind first."""
 
     @_builtins.property
     def machines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Machine]:

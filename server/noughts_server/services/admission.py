@@ -8,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
 from noughts_proto.callers import caller_network
-from noughts_proto.transport import GUEST_KEY, SITE_KEY
+from noughts_proto.transport import GUEST_KEY, SITE_KEY, VERSION_KEY
 from noughts_server.core.errors import LimitReached, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import (
@@ -23,6 +23,7 @@ from noughts_server.services.access import (
 )
 from noughts_server.services.connections import Peer, peer_of
 from noughts_server.services.limiter import Limiter
+from noughts_server.services.websites import Websites
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.scopes import SITE
 from noughts_server.store.people.tokens import Caller, authenticate, touch_token
@@ -47,6 +48,8 @@ class Admission:
     def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, proxies: Collection[str] = ()) -> None:
         """`proxies` are the addresses of reverse proxies whose reports of client addresses the server trusts."""
         self.limiter = limiter
+        self.websites = Websites()
+        """The websites that call this server."""
         self._store = store
         self._sessions = sessions
         self._proxies = frozenset(proxies)
@@ -98,6 +101,8 @@ class Admission:
                 await self._store.write(partial(touch_token, token_id=caller.token_id, now_ms=self._store.now_ms()))
         if site_secret and not site:
             site = await self._new_site(site_secret)
+        if site:
+            self.websites.note_call(site, address, _metadata_value(context, VERSION_KEY))
         guest = _metadata_value(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
         VISITOR.set(visitor := Visitor(address, caller, site=site, guest=guest, method=method))
         return visitor

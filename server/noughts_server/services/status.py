@@ -19,6 +19,7 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.answers import answer_in_turn
+from noughts_server.services.websites import CallingWebsite, Websites
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.machines import MachineScore, machines
 from noughts_server.store.nodes import Member, members
@@ -43,6 +44,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     """Kinds of bots that can be submitted."""
     speed: float
     """The speed of this machine; 0 if the server plays no games."""
+    websites: Websites
     presences: Mapping[str, RefereePresence] | None
     """The last presence of each referee of the cluster, by name; None without a cluster."""
 
@@ -50,6 +52,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     async def FindNodes(self, request: pb.FindNodesRequest, context: Context) -> pb.FindNodesResponse:
         live, scores = await answer_in_turn(self.store, lambda connection: (members(connection), machines(connection)))
         nodes = [self._node(member) for member in live] if self.presences is not None else [self._only_node()]
+        nodes += [_website_node(*website) for website in self.websites.recent()]
         return pb.FindNodesResponse(nodes=nodes, machines=list(map(_machine, scores)))
 
     def _node(self, member: Member) -> pb.Node:
@@ -134,6 +137,17 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             problem=stop_reason(tournament, self.problems, self.store.outage),
             retry_time=timestamp(tournament.retry_at),
         )
+
+
+def _website_node(website: CallingWebsite, uptime_seconds: float, silent_seconds: float) -> pb.Node:
+    return pb.Node(
+        name=f"website-{website.owner}",
+        kind=pb.NODE_KIND_WEBSITE,
+        machine=website.address,
+        version=website.version,
+        uptime_seconds=uptime_seconds,
+        silent_seconds=silent_seconds,
+    )
 
 
 def _add_speed(node: pb.Node, speed: float) -> None:

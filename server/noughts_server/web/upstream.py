@@ -13,11 +13,12 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from noughts_proto.security import Dialling, SecurityProblem
-from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
+from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY, VERSION_KEY
 from noughts_proto.v1 import leaderboards_pb2, registration_pb2
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
 from noughts_server.core.turns import Turns
+from noughts_server.core.version import software_version
 from noughts_server.web.documents import Document, document
 
 AWAY_HINT = "Running games resume when it is back, and so does this page."
@@ -101,7 +102,9 @@ class Upstream(AsyncStubs):
         self.address = address
         self.dialling = dialling
         self._hints = hints
-        self.site_metadata: tuple[tuple[str, str], ...] = ((SITE_KEY, site_token),) if site_token else ()
+        self.site_metadata: tuple[tuple[str, str], ...] = (
+            ((SITE_KEY, site_token), (VERSION_KEY, software_version())) if site_token else ()
+        )
         """The metadata that each call sends."""
         self._channels = dialling.async_channels(address)
         # A connection has a limit on concurrent calls, so the long calls of the feed have a connection of their own.

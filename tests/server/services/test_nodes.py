@@ -5,6 +5,7 @@ from pathlib import Path
 
 import grpc
 
+from noughts_proto.transport import SITE_KEY, VERSION_KEY
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1.cluster_pb2 import RefereePresence
 from noughts_server.core.version import software_version
@@ -12,6 +13,7 @@ from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.prometheus import HeartbeatMetrics
 from noughts_server.runtime.machine import host_name
 from noughts_server.services.status import StatusServicer
+from noughts_server.services.websites import Websites
 from noughts_server.store.nodes import Node, NodeKind, beat
 from tests.server.monitoring.test_metrics import IdleReferee
 from tests.support.arena import open_arena
@@ -49,6 +51,7 @@ async def test_nodes_of_a_cluster_have_their_heartbeats_and_games(tmp_path: Path
             problems={},
             accepts=(),
             speed=0.0,
+            websites=Websites(),
             presences={referee.name: presence},
         )
         answer = await status.FindNodes(pb.FindNodesRequest(), None)  # type: ignore[arg-type]
@@ -67,3 +70,25 @@ def test_delays_of_heartbeats_are_a_histogram() -> None:
     assert samples["noughts_heartbeat_delay_seconds_bucket", "0.01"] == 2
     assert samples["noughts_heartbeat_delay_seconds_bucket", "0.5"] == 3
     assert samples["noughts_heartbeat_delay_seconds_count", None] == 4
+
+
+async def test_websites_that_called_lately_are_nodes(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        site = ((SITE_KEY, await client.token("club", "site")), (VERSION_KEY, "1.2"))
+        admin = bearer(await client.token("root", "admin"))
+        await client.status.GetStatus(pb.GetStatusRequest(), metadata=site)
+        nodes = (await client.status.FindNodes(pb.FindNodesRequest(), metadata=admin)).nodes
+    (website,) = (node for node in nodes if node.kind == pb.NODE_KIND_WEBSITE)
+    assert (website.name, website.version, website.machine) == ("website-club", "1.2", "127.0.0.1")
+
+
+def test_website_without_a_call_for_ten_minutes_is_not_listed() -> None:
+    now = 0.0
+    websites = Websites(lambda: now)
+    websites.note_call("club", "192.0.2.1", "1.2")
+    now = 500.0
+    websites.note_call("club", "192.0.2.1", "1.3")
+    ((website, uptime_seconds, silent_seconds),) = websites.recent()
+    assert (website.version, uptime_seconds, silent_seconds) == ("1.3", 500.0, 0.0)
+    now = 1_101.0
+    assert websites.recent() == []
