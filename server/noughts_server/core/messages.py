@@ -47,7 +47,8 @@ def in_language(language: Language) -> Iterator[None]:
 
 def _(message: str, /, **values: object) -> str:
     """Return a text in the active language; `%(name)s` in it stands for a value."""
-    return _ACTIVE.get().translations.gettext(message) % values
+    text = _ACTIVE.get().translations.gettext(message)
+    return text % values if values or "%" in text else text
 
 
 def ngettext(one: str, many: str, number: int, /, **values: object) -> str:

@@ -1,7 +1,6 @@
 """The languages of the website: their catalogues, the choice for a visitor, and the texts of scripts."""
 
 import json
-from collections.abc import Callable
 from functools import cache, lru_cache
 from gettext import GNUTranslations
 from importlib.resources import files
@@ -12,7 +11,6 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
-from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -111,36 +109,6 @@ def _preferred(header: str) -> list[str]:
         if tag and quality > 0:
             weighted.append((-quality, tag.strip()))
     return [tag for _, tag in sorted(weighted, key=lambda each: each[0])]
-
-
-def template_messages(language: Language) -> dict[str, Callable[..., Markup]]:
-    """Return the functions by which templates get their texts; they escape values, and texts can have HTML.
-
-    Those of Jinja do the same in several times the time, because `Markup` formats slowly. A text from outside of the
-    catalogues must be a value, because the text itself is not escaped.
-    """
-    translations = language.translations
-    plain: dict[str, Markup] = {}
-    """The texts without values."""
-
-    def gettext(message: str, /, **values: object) -> Markup:
-        if values:
-            return _filled(translations.gettext(message), values)
-        if message not in plain:
-            plain[message] = _filled(translations.gettext(message), values)
-        return plain[message]
-
-    def ngettext(one: str, many: str, number: int, /, **values: object) -> Markup:
-        return _filled(translations.ngettext(one, many, number), values)
-
-    def pgettext(context: str, message: str, /, **values: object) -> Markup:
-        return _filled(translations.pgettext(context, message), values)
-
-    return {"_": gettext, "gettext": gettext, "ngettext": ngettext, "pgettext": pgettext}
-
-
-def _filled(text: str, values: dict[str, object]) -> Markup:
-    return Markup(text % {name: escape(value) for name, value in values.items()})  # noqa: S704  # escaped
 
 
 def script_files() -> dict[str, bytes]:

@@ -24,18 +24,12 @@ from noughts_server.web.expected_games import expected_games, forecast_of, whole
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
-from noughts_server.web.languages import (
-    COOKIE,
-    TRANSLATED_PAGES,
-    keep_choice,
-    language_of,
-    languages,
-    template_messages,
-)
+from noughts_server.web.languages import COOKIE, TRANSLATED_PAGES, keep_choice, language_of, languages
 from noughts_server.web.qr import qr_code
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
+from noughts_server.web.template_texts import use_language
 from noughts_server.web.unchanged import Parts, part, tagged_response, tags_of
 from noughts_server.web.upstream import Failure
 
@@ -164,11 +158,10 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.do", "jinja2.ext.i18n"],
+        extensions=["jinja2.ext.do"],
     )
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    templates.policies["ext.i18n.trimmed"] = True
-    templates.newstyle_gettext = True  # type: ignore[attr-defined]
+    use_language(templates, language)
     templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text, wrong_fields=wrong_fields)
     functions = (
         board_svg,
@@ -189,8 +182,7 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         whole_number_of_games,
     )
     templates.globals.update({function.__name__: function for function in functions})
-    templates.globals.update(template_messages(language))
-    templates.globals.update(values, has_documentation=is_built, has_page=has_page, language=language)
+    templates.globals.update(values, has_documentation=is_built, has_page=has_page)
     return templates
 
 

@@ -1,5 +1,6 @@
 """Pages for spectators are in the language of the visitor, and the catalogues of all languages are complete."""
 
+import gzip
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from noughts_server.web.app import static_files
 from noughts_server.web.languages import TRANSLATED_PAGES, catalogue, language_of, languages
 from noughts_server.web.running_stages import Round
 from noughts_server.web.words import duration, game, how_ended, month, points, time_control
+from tests.server.web.test_delivery import HEAVIEST, Links, files_of
 from tests.support.browser import page_in
 from tests.support.site import Site
 
@@ -189,3 +191,12 @@ def test_spectators_see_no_english_sentence(
 def test_english_is_the_language_of_everything_else() -> None:
     assert languages()["en"] is ENGLISH
     assert "failed.html.jinja" not in TRANSLATED_PAGES
+
+
+def test_pages_in_other_languages_are_as_small(site: Site, cup: str) -> None:
+    contents = {name: body for name, (_kind, body) in static_files()[1].items()}
+    for path, heaviest in (("/", 40_000), (f"/{cup}", HEAVIEST), (f"/{cup}/games/1", HEAVIEST)):
+        page = site.get(path, accept_language="cs", accept_encoding="gzip")
+        files = files_of(Links(gzip.decompress(page.body).decode()), contents)
+        assert "messages.cs.js" in files
+        assert len(page.body) + sum(len(gzip.compress(contents[name])) for name in files) < heaviest, path
