@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 from babel.messages.catalog import Message
@@ -149,6 +150,15 @@ def test_scripts_of_each_language_have_their_texts() -> None:
     for code in CODES:
         assert "Reconnecting" in contents[f"messages.{code}.js"][1].decode()
         assert len(contents[f"messages.{code}.js"][1]) < 12_000
+
+
+def test_no_template_loses_the_space_before_a_text() -> None:
+    """Jinja removes spaces at the beginning of a line before a block, unless it begins with `{%+`."""
+    templates = files("noughts_server.web") / "templates"
+    for folder in (templates, *(each for each in templates.iterdir() if each.is_dir())):
+        for file in folder.iterdir():
+            if file.is_file():
+                assert not re.search(r"^ +\{% trans", file.read_text(encoding="utf-8"), re.MULTILINE), file.name
 
 
 @pytest.fixture(scope="module")
