@@ -18,6 +18,7 @@ from hypothesis import settings
 # Sets variables of the environment that grpc reads when it is loaded, so it comes before every import of grpc.
 import noughts_proto as noughts_proto
 from tests.support import guard
+from tests.support.statements import share_compiled_statements
 from tests.support.tools import NOT_TRIED
 
 # Several workers share the cores, so threads of linear algebra would wait for each other. numpy reads the variable
@@ -26,6 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Examples have no deadline, because a busy machine takes longer. A test that hangs ends at its own time limit.
 settings.register_profile("noughts", deadline=None)
 settings.load_profile("noughts")
+share_compiled_statements()
 
 WITH_PROCESSES = (
     "bots/hosts",
@@ -62,7 +64,12 @@ def pytest_configure() -> None:
     """
     gc.disable()  # until all tests are collected: the collector would look at all of them again and again
     # As on the command line, log lines go to standard error, so that they do not mix with the output of commands.
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    # Tracebacks are plain, because to colour one takes longer than most tests.
+    processors = [
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr), processors=processors)
     # Only tests run several event loops in one process. gRPC wakes all of them, and all but one log an empty read.
     logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
     if threading.current_thread() is threading.main_thread():
