@@ -4,16 +4,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from noughts_bots.reference.levels.table import levels
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import parse_variant
 
 STRONGEST = 8
 """Strengths are whole numbers from 1 (the weakest bot of a variant) to this."""
-STRENGTH_WORDS = ("beginner", "very easy", "easy", "moderate", "challenging", "hard", "very hard", "hardest here")
+STRENGTH_WORDS = ("beginner", "very easy", "easy", "moderate", "challenging", "hard", "very hard", "expert")
 """The strengths in words, from 1."""
 MODERATE = 4
 """The strength that a visitor without a choice of his own gets."""
+
+LEVELS_OWNER = "house"
+"""The owner of the bots that `noughts serve --house-bots levels` keeps online."""
+LEVEL_BOTS = {f"level-{elo}": elo for rows in levels().values() for elo in rows}
+"""The ratings of these bots, by their usual names."""
+LEVEL_VARIANTS = tuple(levels())
+"""The variants that they play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ HOUSE_BOTS = (
             "qubic": 1801, "gomoku": 1763, "renju": 1695, "caro": 1695,
         },
     ),
-    HouseBot("minimax", "perfect on small boards", {"tictactoe": 1660}),
+    HouseBot("minimax", "never loses on small boards", {"tictactoe": 1660}),
 )  # fmt: skip
 """The bots. For a variant without ratings, those that lose most come first."""
 
@@ -111,9 +119,9 @@ def strengths(variant: str) -> dict[str, int]:
 
 
 def best_fit(variant: str, strength: int = MODERATE) -> HouseBot:
-    """Return the bot whose strength in this variant is nearest, of two the weaker. Raises VariantError."""
+    """Return the bot whose strength in this variant is nearest, of two the stronger. Raises VariantError."""
     known = strengths(variant)
-    return min(house_bots(variant), key=lambda bot: abs(known[bot.spec] - strength))
+    return min(reversed(house_bots(variant)), key=lambda bot: abs(known[bot.spec] - strength))
 
 
 def strengths_of(bot: HouseBot, variants: Iterable[str]) -> dict[str, int]:

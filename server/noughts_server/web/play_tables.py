@@ -48,12 +48,19 @@ _ALL = "on this website"
 class TableSettings:
     """Limits of tables. Times in seconds."""
 
-    most: int = 16
+    most: int = 32
     """Tables at a time."""
     kept: float = 60.0
     """If all tables are in use, a visitor without a table can get one that had no move for this many seconds."""
-    address_most: int = 2
-    """Tables opened from one address."""
+    browser_most: int = 2
+    """Tables opened from one browser."""
+    address_most: int = 16
+    """Tables opened from one address, which a class or a household shares."""
+    away: float = 60.0
+    """A table whose page has sent nothing for this long makes room for a new one of its browser or address.
+
+    The page of a live game asks every 20 seconds.
+    """
     idle: float = 600.0
     """A table is removed when its visitors have been inactive for this long."""
     left: float = 30.0
@@ -63,7 +70,7 @@ class TableSettings:
     """
     games_a_minute: int = 60
     """Games that can start in a minute at all tables; if they are the first of their address, twice as many."""
-    address_games: int = 10
+    address_games: int = 30
     """Games that can start in a minute at the tables of one address."""
     longest_move: int = 60
     """Seconds for a move, and of an increment."""
@@ -99,10 +106,12 @@ class _Seat(NamedTuple):
 class PlayTable:
     """A table: two sides that play one game after the other."""
 
-    def __init__(self, number: int, wish: Wish, address: str = "") -> None:
+    def __init__(self, number: int, wish: Wish, address: str = "", browser: str = "") -> None:
         self.number = number
         self.address = address
         """The address of the visitor who opened it."""
+        self.browser = browser
+        """The id of the browser that opened it; empty if unknown."""
         self.wish = wish
         self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
         """A key for each browser: for the first person and, if there is one, for a second person on another device."""
@@ -166,6 +175,8 @@ class PlayTables:
         self._tables: dict[str, PlayTable] = {}
         self._addresses: Counter[str] = Counter()
         """The number of tables by address, including those that are being opened."""
+        self._browsers: Counter[str] = Counter()
+        """The number of tables by browser, as by address."""
         self._numbers: set[int] = set()
         self._taken_numbers: set[int] = set()
         """Numbers whose bot names belong to another owner."""
@@ -190,15 +201,35 @@ class PlayTables:
         """Record that a visitor has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
-    async def open(self, wish: Wish, address: str = "") -> PlayTable:
-        """Open a table for a visitor at this address, and start a game there. Raises Failure."""
+    def tables_of(self, browser: str) -> list[PlayTable]:
+        """Return the tables that this browser has opened, the newest last."""
+        return [table for table in self._opened_tables() if browser and table.browser == browser]
+
+    def _opened_tables(self) -> list[PlayTable]:
+        return list(dict.fromkeys(self._tables.values()))
+
+    async def shut(self, table: PlayTable) -> None:
+        """Remove a table at the wish of its visitor. Its live game is cancelled."""
+        if table.keys[0] in self._tables:
+            await self._clear(table)
+
+    async def open(self, wish: Wish, address: str = "", browser: str = "") -> PlayTable:
+        """Open a table for a visitor with this browser and address, and start a game there. Raises Failure.
+
+        If the browser or the address has all its tables, one whose game is over or whose page is closed makes room.
+        """
         self._check(wish)
-        if self._addresses[address] >= self.settings.address_most:
-            message = f"You already have {self.settings.address_most} tables."
-            raise Failure(429, message, "Leave one: it is cleared after half a minute.")
         # Count the table before the first await, because a visitor can send many requests at once.
         add(self._addresses, address, 1)
+        add(self._browsers, browser, 1)
         try:
+            if browser and self._browsers[browser] > self.settings.browser_most:
+                refusal = f"You already play at {self.settings.browser_most} tables."
+                await self._clear_unused(self.tables_of(browser), refusal)
+            if self._addresses[address] > self.settings.address_most:
+                refusal = f"{self.settings.address_most} tables are in use at your address."
+                at_address = [table for table in self._opened_tables() if table.address == address]
+                await self._clear_unused(at_address, refusal)
             owner = await self._owner()
             if len(self._numbers) >= self.settings.most:
                 await self._clear(self._table_to_take(address))
@@ -206,8 +237,9 @@ class PlayTables:
                 raise self._full()
         except BaseException:
             add(self._addresses, address, -1)
+            add(self._browsers, browser, -1)
             raise
-        table = PlayTable(self._free_number(), wish, address)
+        table = PlayTable(self._free_number(), wish, address, browser)
         self._numbers.add(table.number)
         try:
             await self._log_in_bots(table, owner)
@@ -262,13 +294,21 @@ class PlayTables:
 
     # Opening tables.
 
+    async def _clear_unused(self, tables: list[PlayTable], refusal: str) -> None:
+        """Remove the least recently used of these tables that nobody plays at. Raises Failure if there is none."""
+        latest = time.monotonic() - self.settings.away
+        unused = [table for table in tables if table.seen <= latest or (table.guests and table.over is not None)]
+        if not unused:
+            raise Failure(429, refusal, "Close one of them.")
+        await self._clear(min(unused, key=lambda table: table.seen))
+
     def _table_to_take(self, address: str) -> PlayTable:
         """Return the table without a move for the longest time, for a visitor whose address has no table.
 
         Raises Failure if the address has one, or if all tables had a move lately.
         """
         latest = time.monotonic() - self.settings.kept
-        unused_tables = [table for table in dict.fromkeys(self._tables.values()) if table.last_move_time <= latest]
+        unused_tables = [table for table in self._opened_tables() if table.last_move_time <= latest]
         # The address counts the table that is being opened, too.
         if self._addresses[address] > 1 or not unused_tables:
             raise self._full()
@@ -415,8 +455,7 @@ class PlayTables:
         while True:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
             latest = time.monotonic() - self.settings.idle
-            tables = list(dict.fromkeys(self._tables.values()))
-            for table in tables:
+            for table in self._opened_tables():
                 if self._last_use(table) < latest:
                     await self._clear(table)
 
@@ -435,6 +474,7 @@ class PlayTables:
             await self._leave(table)
             self._numbers.discard(table.number)
             add(self._addresses, table.address, -1)
+            add(self._browsers, table.browser, -1)
 
     async def _leave(self, table: PlayTable) -> None:
         """End the sessions of a table's bots."""

@@ -10,6 +10,7 @@ from jinja2.bccache import Bucket
 from starlette.requests import Request
 from starlette.responses import Response
 
+from noughts_referee.rules import covers
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.messages import ENGLISH, Language, in_language
 from noughts_server.core.version import software_version
@@ -180,6 +181,7 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         expected_games,
         forecast_of,
         whole_number_of_games,
+        covers,
     )
     templates.globals.update({function.__name__: function for function in functions})
     templates.globals.update(values, has_documentation=is_built, has_page=has_page)

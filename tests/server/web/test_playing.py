@@ -19,6 +19,7 @@ from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, stre
 from noughts_server.web.play_tables import TableSettings
 from noughts_server.web.signin import Visitor
 from tests.support.browser import page_in
+from tests.support.processes import eventually
 from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
@@ -49,6 +50,7 @@ def start_game(page: Page, opponent: str, *, variant: str = "tictactoe", begins:
 def test_mark_does_not_depend_on_who_moves_first(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         page.goto("/play")
+        page.get_by_text("More choices").click()
         page.get_by_label("My mark").select_option("o")
         choose_opponent(page, "house:first-free")
         page.locator("#begins-you").check()
@@ -301,10 +303,29 @@ def test_guest_names_of_another_owner_are_skipped(server: ServerUnderTest) -> No
 
 def test_tables_and_games_of_one_visitor_are_limited(server: ServerUnderTest) -> None:
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
-    with site_of(server.address, token=server.token("greedy"), proxies=["127.0.0.1"]) as site:
-        answers = [site.post("/play", form, x_real_ip="192.0.2.1") for _ in range(3)]
-        assert [answer.status for answer in answers] == [303, 303, 429]
-        assert "You already have 2 tables" in answers[-1].text
+    settings = TableSettings(address_games=10)
+    with site_of(server.address, token=server.token("greedy"), tables=settings, proxies=["127.0.0.1"]) as site:
+        first = site.post("/play", form, x_real_ip="192.0.2.1")
+        browser, _, flags = first.headers["set-cookie"].partition(";")
+        assert "HttpOnly" in flags
+        second, refused = (site.post("/play", form, x_real_ip="192.0.2.1", cookie=browser) for _ in range(2))
+        assert (second.status, refused.status) == (303, 429)
+        assert "You already play at 2 tables. Close one of them." in refused.text
+        # Another browser behind the same address has tables of its own.
+        assert site.post("/play", form, x_real_ip="192.0.2.1").status == 303
+        listed = site.get("/play", cookie=browser).text
+        place = first.headers["location"]
+        assert f'href="{place}">Continue</a>' in listed
+        assert place not in site.get("/play").text
+        assert site.post(f"{place}/close", {}).headers["location"] == "/play"
+        assert site.get(place).status == 404
+        # A table whose game is over makes room.
+        assert site.post("/play", form, x_real_ip="192.0.2.1", cookie=browser).status == 303
+        place = second.headers["location"]
+        game = site.get(f"{place}/state").document["game"]
+        assert site.post(f"{place}/resign", {"game": game}).status == 200
+        eventually(lambda: site.post("/play", form, x_real_ip="192.0.2.1", cookie=browser).status == 303)
+        assert site.get(place).status == 404
         table = site.post("/play", form, x_real_ip="192.0.2.2").headers["location"]
         statuses = []
         for _ in range(10):
@@ -360,8 +381,6 @@ def test_site_stops_while_a_table_is_being_opened(
 
 
 def test_an_idle_table_is_removed(server: ServerUnderTest) -> None:
-    from tests.support.processes import eventually
-
     settings = TableSettings(most=1, idle=0.5, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("idle"), tables=settings) as site:
@@ -425,7 +444,9 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
 def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         page.goto("/play")
-        page.get_by_label("Variant").fill("mnk:6,6,4")
+        for field, number in (("Columns", "6"), ("Rows", "6"), ("In a row", "4")):
+            page.get_by_label(field, exact=True).fill(number)
+        expect(page.get_by_label("Variant")).to_have_value("mnk:6,6,4")
         cards = page.locator(".house .card:visible")
         expect(cards).to_have_count(len(house_bots("mnk:6,6,4")))
         assert len(house_bots("mnk:6,6,4")) < len(HOUSE_BOTS)

@@ -1,6 +1,8 @@
 """Playing in the browser: the page that opens a table, and the table itself with the actions of its buttons."""
 
+import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -9,11 +11,15 @@ from noughts_proto.v1 import bots_pb2
 from noughts_referee.rules import VariantError
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import side_names
+from noughts_server.web import words
 from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, time_control_of, whole_number
 from noughts_server.web.house_bots import (
     HOUSE_BOTS,
+    LEVEL_BOTS,
+    LEVEL_VARIANTS,
+    LEVELS_OWNER,
     MODERATE,
     STRENGTH_WORDS,
     HouseBot,
@@ -30,10 +36,14 @@ from noughts_server.web.start_position import start_moves
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
+_BROWSER = "noughts_browser"
+"""The cookie with the random id of a browser."""
+_LONGEST_BROWSER = 64
 _MOST_BOTS = 200
 _USUAL = {"opponent": "", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
 _FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move", "moves"), "")}
 """Fields of the form and their defaults. Without an opponent, the form proposes a bot of the website."""
+_HOUSE_NAMES = frozenset(bot.name for bot in HOUSE_BOTS)
 _MOST_CELLS = 2**16
 """No board has more cells, and no game more plies."""
 
@@ -51,9 +61,15 @@ async def _form_page(website: Website, request: Request, values: Document, failu
     moves = start_moves(values["variant"], values["moves"])
     bots: list[Document] = []
     if play_tables is not None:
-        list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
+        list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS, order="rating")
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
-        bots = [bot for bot in online if not play_tables.is_seat(bot["name"])]
+        bots = [
+            bot
+            for bot in online
+            if not play_tables.is_seat(bot["name"]) and words.short(bot["name"]) not in _HOUSE_NAMES
+        ]
+    level_bots = {LEVEL_BOTS[words.short(bot["name"])]: bot for bot in bots if _is_level(bot)}
+    own_tables = [] if play_tables is None else play_tables.tables_of(request.cookies.get(_BROWSER, ""))
     is_proposed = not values["opponent"] or (failure is not None and failure.field == "opponent")
     if is_proposed:
         values = {**values, "opponent": _proposed_bot(values["variant"])}
@@ -63,6 +79,10 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         "play/play.html.jinja",
         failure,
         open=play_tables is not None,
+        own_tables=[
+            {"key": table.keys[0], "variant": table.wish.variant, "over": table.over, **_state(table, table.keys[0])}
+            for table in own_tables
+        ],
         proposed=is_proposed,
         house=_house(values["variant"], only_players=bool(moves)),
         strengths=known_strengths,
@@ -72,10 +92,16 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
         if moves
         else None,
-        bots=bots,
+        bots=[bot for bot in bots if not _is_level(bot)],
+        level_bots=dict(sorted(level_bots.items())),
+        levels=LEVEL_VARIANTS,
         values=values,
         server=upstream.address,
     )
+
+
+def _is_level(bot: Document) -> bool:
+    return bool(bot["owner"] == LEVELS_OWNER and words.short(bot["name"]) in LEVEL_BOTS)
 
 
 def _proposed_bot(variant: str) -> str:
@@ -117,12 +143,25 @@ async def open_table(website: Website, request: Request) -> Response:
             time=time_control_of(values),
             moves=start_moves(values["variant"], values["moves"]),
         )
-        table = await website.tables().open(wish, address_of(request.scope))
+        browser = request.cookies.get(_BROWSER, "")[:_LONGEST_BROWSER] or secrets.token_urlsafe(12)
+        table = await website.tables().open(wish, address_of(request.scope), browser)
     except Failure as failure:
         if failure.field == "moves":
             raise
         return await _form_page(website, request, values, in_form(failure, _FORM))
-    return RedirectResponse(f"/play/{table.keys[0]}", 303)
+    redirect = RedirectResponse(f"/play/{table.keys[0]}", 303)
+    # It distinguishes the browsers behind one address, and lets the Play page list the visitor's tables.
+    redirect.set_cookie(_BROWSER, browser, path="/play", secure=website.secure, httponly=True, samesite="strict")
+    return redirect
+
+
+async def close_table(website: Website, request: Request) -> Response:
+    """Remove a table of the visitor, and return to the Play page."""
+    await read_form(request)
+    tables = website.tables()
+    with suppress(Failure):  # it is already removed
+        await tables.shut(tables.find(request.path_params["key"]))
+    return RedirectResponse("/play", 303)
 
 
 async def table_page(website: Website, request: Request) -> Response:

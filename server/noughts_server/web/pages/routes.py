@@ -104,6 +104,7 @@ _FORMS: tuple[tuple[str, Handler], ...] = (
     ("/play/{key}/again", play.play_again),
     ("/play/{key}/back", play.take_back),
     ("/play/{key}/leave", play.leave),
+    ("/play/{key}/close", play.close_table),
 )
 
 _SIGN_IN_FORMS: tuple[tuple[str, Handler], ...] = (

@@ -1,6 +1,6 @@
 // The form of a new game: a typed variant overrides the tiles, the bots that do not play the game are hidden, one of the
 // usual strength is chosen, and presets fill in the clock. A game from a given position has no choice of variants.
-import { ownTables } from "./own_tables.js";
+import { showSize } from "./size.js";
 
 const SETTLED = 400; // Milliseconds after the last key until the bots of a typed variant are fetched.
 const KEY = "noughts-strength"; // The strength that the visitor chose last, in this browser.
@@ -25,6 +25,7 @@ other?.addEventListener("input", () => {
   timer = setTimeout(askTyped, SETTLED);
   showOpponents();
 });
+showSize(form);
 house.addEventListener("change", ({ target }) => {
   isPicked = true;
   keepStrength(Number(target.closest(".card").dataset.strength));
@@ -63,6 +64,15 @@ function showOpponents() {
     if (house.contains(focused)) focused.focus();
   }
   const tile = chosenTile();
+  // Bots of others play a typed game if it is not known otherwise.
+  for (const each of form.querySelectorAll(".online-bots[data-plays], .online-bots [data-plays]")) {
+    if (!tile && !other) continue;
+    each.hidden = tile ? !each.dataset.plays.split(" ").includes(tile.value) : each.matches(".online-bots");
+    if (each.hidden) for (const input of each.querySelectorAll(":checked")) input.checked = false;
+  }
+  for (const group of form.querySelectorAll(".online-bots:not([data-plays])"))
+    group.hidden = !group.querySelector(".card:not([hidden])");
+  if (!form.querySelector("[name=opponent]:checked")) chooseAny();
   const marks = form.querySelector(".my-mark");
   if (marks) marks.hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
   showFirst(tile);
@@ -84,6 +94,13 @@ function showFirst(tile) {
   place.hidden = !look;
 }
 
+// Chooses the first bot of the website that plays the game; `chooseBot` finds a better one.
+function chooseAny() {
+  const first = house.querySelector(".card:not([hidden]) input");
+  if (first) first.checked = true;
+  chooseBot();
+}
+
 // If a bot of the website is the opponent, chooses the visible one whose strength is nearest to the visitor's, unless
 // the visitor has chosen one that plays the game.
 function chooseBot() {
@@ -92,7 +109,7 @@ function chooseBot() {
   const wanted = keptStrength();
   const away = (card) => Math.abs(Number(card.dataset.strength) - wanted);
   const cards = [...house.querySelectorAll(".card:not([hidden])")];
-  const best = cards.reduce((one, another) => (one && away(one) <= away(another) ? one : another), null);
+  const best = cards.reduce((one, another) => (one && away(one) < away(another) ? one : another), null);
   if (best) best.querySelector("input").checked = true;
 }
 
@@ -149,13 +166,4 @@ function mark() {
       bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
     );
   }
-}
-
-const place = document.getElementById("tables");
-for (const [address, { title }] of ownTables()) {
-  const link = document.createElement("a");
-  link.href = address;
-  link.textContent = title.replace(" - Noughts", "");
-  place.append(" ", link);
-  place.hidden = false;
 }

@@ -1,5 +1,7 @@
 // The form for a new tournament: its address follows from the title, fields of other formats are not sent, and the
 // estimate follows the fields. Its times are in the time zone of the visitor, and are sent in UTC.
+import { showSize } from "./size.js";
+
 const form = document.querySelector("form.organise");
 const inputs = [...document.querySelectorAll("input[type=datetime-local]")];
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -41,6 +43,8 @@ other.addEventListener("input", () => {
   const tile = other.value && form.querySelector("[name=variant]:checked");
   if (tile) tile.checked = false;
 });
+
+showSize(form);
 
 const { bank, increment, move } = form.elements;
 const presets = form.querySelector(".presets");

@@ -4,7 +4,6 @@ import { cellName, centres, copy, draw, element, ghost } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
-import { keepTable } from "./own_tables.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { ending } from "./words.js";
 
@@ -276,10 +275,8 @@ by("resign").addEventListener("click", async () => {
   if (await confirmed("Resign this game?", "Resign")) post("resign", {});
 });
 
-keepTable();
-addEventListener("pagehide", () => keepTable(Date.now()));
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
-addEventListener("pageshow", (event) => event.persisted && (keepTable(), ask()));
+addEventListener("pageshow", (event) => event.persisted && ask());
 
 show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
