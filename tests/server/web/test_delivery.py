@@ -61,6 +61,10 @@ def pages(site: Site) -> dict[str, Links]:
             continue
         kinds.add(kind)
         answer = site.get(path)
+        if answer.status == 303:  # pages of one's own lead to sign-in
+            links_by_path[path] = Links("")
+            waiting.append(answer.headers["location"])
+            continue
         assert answer.status == 200, (path, answer.text)
         if answer.headers["content-type"].startswith("text/html"):
             links_by_path[path] = Links(answer.text)
