@@ -40,8 +40,9 @@ images run --cap-drop all "$container" -- setpriv --no-new-privs sh -ec '
     test "$(id -u)" = 10001
     noughts --version
     noughts db upgrade
-    noughts serve --no-web &
-    until noughts health; do sleep 1; done
+    noughts serve --no-web --listen 127.0.0.1:0 --format json >/tmp/serving &
+    until grep -q grpc /tmp/serving; do kill -0 $!; sleep 1; done
+    noughts health --server "$(sed "s/.*\"grpc\": *\"\([^\"]*\)\".*/\1/" /tmp/serving)"
     kill $!
     wait $!
 '
