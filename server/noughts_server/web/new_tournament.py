@@ -45,12 +45,12 @@ KEEP_OPENINGS = "keep"
 OPENING_RULE_CHOICES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
 """The opening rules, with their names."""
 _DEFAULTS = {
-    "variant": "tictactoe",
+    "variant": "gomoku",
     "schedule": "round_robin",
     "games_per_pair": "2",
     "bots": "8",
     "bank": "60",
-    "increment": "0.5",
+    "increment": "1",
     "rated": "on",
 }
 _FIELDS = (
@@ -96,6 +96,7 @@ _NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
 _NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(option.default) is int})
 _SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.default) is bool)
 _TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
+_COPY, _LONGEST_TITLE = "Copy of ", 200
 _LARGEST_SEED = 2**64 - 1
 _LONGEST_ADDRESS = 63
 # The usual limits of entries, which the form leaves empty.
@@ -106,7 +107,12 @@ MOST_ENTRIES = 4_096
 def tournament_in(values: Document) -> tournaments_pb2.Tournament:
     """Return the tournament that the form describes. Raises Failure with all wrong fields."""
     errors = FormErrors()
-    if not re.fullmatch(r"[a-z0-9-]{1,63}", values["id"]):
+    if not values["id"]:
+        if values["title"]:
+            errors.add(wrong("id", values["title"], "letters and digits for the address"))
+        else:
+            errors.add(Failure(400, "Give it a title.", "The address follows from it.", field="title"))
+    elif not re.fullmatch(r"[a-z0-9-]{1,63}", values["id"]):
         errors.add(wrong("id", values["id"], "1 to 63 characters from a-z, 0-9 and -"))
     settings = settings_in(values, errors)
     seed = errors.read(partial(_seed, values), None)
@@ -175,7 +181,7 @@ def values_of(tournament: Document, *, is_same: bool = False) -> Document:
     book = openings.get("name", "") if kind == OpeningsKind.LIST else ""
     texts = {
         **{name: tournament[name] for name in OPTIONS},
-        "title": tournament["title"],
+        "title": tournament["title"] if is_same else _title_of_copy(tournament["title"]),
         "variant": variant,
         "opening_rule": rule,
         "schedule": tournament["schedule"],
@@ -200,6 +206,10 @@ def values_of(tournament: Document, *, is_same: bool = False) -> Document:
         if kind == OpeningsKind.LIST:
             texts["openings"] = KEEP_OPENINGS
     return {name: _field_text(texts.get(name, "")) for name in EMPTY_FORM}
+
+
+def _title_of_copy(title: str) -> str:
+    return f"{_COPY}{title.removeprefix(_COPY)}"[:_LONGEST_TITLE] if title else ""
 
 
 def _field_text(value: Any) -> str:

@@ -115,7 +115,7 @@ def test_a_tournament_with_all_fields_of_the_command_line_is_created(
         page.goto("/organise")
         page.get_by_label("Address").fill("full-cup")
         page.get_by_role("radio", name="Gomoku").check(force=True)
-        page.get_by_text("More rules").click()
+        page.get_by_text("Expert settings").click()
         page.get_by_text("Entries and joining window").click()
         page.get_by_label("Other times of single bots").fill("slow-bot=120+1\nnextstep:depth=3=5/move")
         page.get_by_label("Start (Asia/Tokyo)").fill("2030-03-02T03:00")
@@ -155,7 +155,9 @@ def test_address_follows_from_the_title_also_without_scripts(
 ) -> None:
     assert created(server, site, id="", title="Été à Brno: 2026!")[0] == 303
     assert site.get("/api/v1/tournaments/ete-a-brno-2026").document["title"] == "Été à Brno: 2026!"
-    assert "Expected 1 to 63 characters" in created(server, site, id="", title="???")[1]
+    untitled = created(server, site, id="", title="")[1].partition('id="wrong-title"')[2].partition("</span>")[0]
+    assert "Give it a title." in untitled
+    assert "Expected letters and digits for the address." in created(server, site, id="", title="???")[1]
     with page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
@@ -212,8 +214,8 @@ def test_estimate_of_games_and_duration_follows_the_form(
             again.click()
         expect(estimate).to_contain_text("Games64")
         expect(estimate).to_contain_text("Rounds4")
-        # Four rounds of games in which each side has 60 s and 0.5 s for each of 30 moves.
-        expect(estimate).to_contain_text("10 minutes")
+        # Four rounds of games in which each side has 60 s and 1 s for each of 30 moves.
+        expect(estimate).to_contain_text("12 minutes")
         expect(page.get_by_role("radio", name="Swiss")).to_be_checked()
 
 
@@ -254,10 +256,10 @@ def test_duplicate_fills_the_form_with_the_settings(server: ServerUnderTest, sit
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         page.goto("/tournaments/original")
         page.get_by_role("link", name="Duplicate").click()
-        page.get_by_label("Title").fill("Copy of it")
+        expect(page.get_by_label("Title")).to_have_value("Copy of Original")
         page.get_by_role("button", name="Create the tournament").click()
-        expect(page.get_by_role("heading", name="Copy of it")).to_be_visible()
-    copy = site.get("/api/v1/tournaments/copy-of-it").document
+        expect(page.get_by_role("heading", name="Copy of Original")).to_be_visible()
+    copy = site.get("/api/v1/tournaments/copy-of-original").document
     for name in (
         "variant",
         "schedule",
@@ -283,6 +285,7 @@ def test_settings_are_changed_until_the_start(
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto(f"/tournaments/{slug}")
         page.get_by_role("link", name="Change settings").click()
+        expect(page.locator(".tile")).to_have_count(0)  # the game stays
         page.get_by_label("Title").fill("After")
         page.get_by_role("radio", name="Swiss").check(force=True)
         page.get_by_label("Rounds").fill("often")

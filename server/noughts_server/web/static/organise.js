@@ -38,8 +38,9 @@ title.addEventListener("input", () => {
   if (!written) id.value = addressOf(title.value);
 });
 
-for (const tile of form.querySelectorAll("[name=variant]")) tile.addEventListener("change", () => (other.value = ""));
-other.addEventListener("input", () => {
+for (const tile of form.querySelectorAll("[type=radio][name=variant]"))
+  tile.addEventListener("change", () => (other.value = ""));
+other?.addEventListener("input", () => {
   const tile = other.value && form.querySelector("[name=variant]:checked");
   if (tile) tile.checked = false;
 });
