@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import ConsoleMessage, expect
+from playwright.sync_api import Browser, ConsoleMessage, expect
 
 from noughts_server.web import handbook
 from tests.server.web.test_every_page import accessibility_errors
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.root import ROOT
 from tests.support.shared import make_once
 from tests.support.site import Site
@@ -41,14 +41,14 @@ def documentation_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     handbook.contents.cache_clear()
 
 
-def test_documentation_is_searched_and_read_under_its_policy(site: Site) -> None:
+def test_documentation_is_searched_and_read_under_its_policy(site: Site, browser: Browser) -> None:
     console_errors: list[str] = []
 
     def add_error(message: ConsoleMessage) -> None:
         if message.type == "error":
             console_errors.append(message.text)
 
-    with chromium() as browser, page_in(browser, site.address) as page:
+    with page_in(browser, site.address) as page:
         page.on("console", add_error)
         page.goto("/docs")
         expect(page.locator("h1")).to_contain_text("Noughts")
@@ -129,9 +129,9 @@ def test_installation_without_documentation_says_how_to_get_it(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_documentation_is_accessible_in_the_colours_of_the_website(
-    site: Site, scheme: Literal["light", "dark"]
+    site: Site, browser: Browser, scheme: Literal["light", "dark"]
 ) -> None:
-    with chromium() as browser, page_in(browser, site.address, color_scheme=scheme, reduced_motion="reduce") as page:
+    with page_in(browser, site.address, color_scheme=scheme, reduced_motion="reduce") as page:
         page.goto("/")
         color = page.evaluate("getComputedStyle(document.body).backgroundColor")
         for path in ("/docs/", "/docs/how-to/web.html", "/docs/reference/messages.html"):

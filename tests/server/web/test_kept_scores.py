@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from noughts_bots import Bot, Move, Position
 from noughts_bots.reference.specs import make_built_in, parse_spec
@@ -14,7 +14,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.model_endpoint import Reply, Request, free_cells, model_endpoint
 from tests.support.processes import eventually
 from tests.support.site import Site
@@ -45,7 +45,9 @@ def play(server: ServerUnderTest, site: Site, name: str, bots: Mapping[str, str 
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTest, site: Site, keep: bool) -> None:
+def test_kept_scores_are_shown_and_exported_after_the_game(
+    server: ServerUnderTest, site: Site, browser: Browser, keep: bool
+) -> None:
     name = f"kept-{keep}".lower()
     kept = {"keep_scores": "on"} if keep else {}
     play(server, site, name, {"lea-one": Counting(), "lea-two": Counting()}, **kept)
@@ -69,7 +71,7 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
     assert "<b>so there" not in text
     rules = site.get(f"/tournaments/{name}?tab=rules").text
     assert ("kept with the games" in rules) is keep
-    with chromium() as browser, page_in(browser, site.address) as page:
+    with page_in(browser, site.address) as page:
         page.goto(game)
         page.keyboard.press("Home")
         expect(page.locator("#explorer")).to_have_attribute("href", re.compile("time_class=untimed&moves=$"))
@@ -107,10 +109,12 @@ class Boasting(Bot):
         return Move(position.free[0], score=1_000_100_000_000.0)
 
 
-def test_list_of_moves_shows_the_current_move_below_large_scores(server: ServerUnderTest, site: Site) -> None:
+def test_list_of_moves_shows_the_current_move_below_large_scores(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
     bots = {"lea-boasting-one": Boasting(), "lea-boasting-two": Boasting()}
     play(server, site, "boasting", bots, variant="mnk:8,8,8", keep_scores="on")
-    with chromium() as browser, page_in(browser, site.address, viewport={"width": 1280, "height": 720}) as page:
+    with page_in(browser, site.address, viewport={"width": 1280, "height": 720}) as page:
         page.goto("/tournaments/boasting/games/1")
         expect(page.locator("#scores")).to_be_visible()
         bottoms = page.evaluate("""() => [".list", ".moves [aria-current]"].map(

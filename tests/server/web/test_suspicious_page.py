@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import ViewportSize
+from playwright.sync_api import Browser, ViewportSize
 
 from noughts_server.store.people.tokens import create_token
 from tests.server.web.test_every_page import accessibility_errors
 from tests.support.arena import NOW, open_arena
 from tests.support.arranged import ROUNDS, arrange
 from tests.support.background import server_in_thread
-from tests.support.browser import chromium, page_in
+from tests.support.browser import page_in
 from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
@@ -65,8 +65,8 @@ def test_nobody_but_an_admin_sees_suspicious_results(suspicious: SuspiciousSite)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_suspicious_results_can_be_read_on_any_screen(suspicious: SuspiciousSite, width: int) -> None:
-    with chromium() as browser, page_in(browser, suspicious.site.address) as page:
+def test_suspicious_results_can_be_read_on_any_screen(suspicious: SuspiciousSite, browser: Browser, width: int) -> None:
+    with page_in(browser, suspicious.site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": suspicious.admin, "url": suspicious.site.address}])
         page.set_viewport_size(ViewportSize(width=width, height=900))
         page.goto("/suspicious")
