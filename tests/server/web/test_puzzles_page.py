@@ -40,7 +40,7 @@ async def _store_puzzles(file: Path) -> None:
 def test_only_the_winning_move_is_right(site: Site) -> None:
     puzzle = site.get("/api/v1/puzzles?variant=tictactoe&page_size=1").document["puzzles"][0]
     page = site.get("/puzzles?variant=tictactoe").text
-    answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)"', page)]
+    answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)#answer"', page)]
     assert len(answers) == 9 - len(puzzle["moves"])
     assert f"wins in {puzzle['moves_to_win']} moves" in page
     assert puzzle["bot"] in page
@@ -48,6 +48,10 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
         is_right = answer.endswith(f"move={puzzle['line'][0]}")
         answer_page = site.get(answer).text
         assert ("Right." in answer_page, "does not win" in answer_page) == (is_right, not is_right)
+        # The answer stands above the board, which shows the move.
+        assert answer_page.index('id="answer"') < answer_page.index('class="board-place"')
+        cell = answer.rpartition("=")[2]
+        assert re.search(rf'class="[^"]*stone[^"]*"[^>]*data-cell="{cell}"', answer_page)
 
 
 def test_puzzle_of_continuous_fours_says_what_is_asked(site: Site) -> None:

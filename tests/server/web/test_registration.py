@@ -122,6 +122,7 @@ def test_newcomer_without_scripts_pastes_the_link(registering: Registering) -> N
     token = token_in(answer.text)
     assert answer.headers["set-cookie"].startswith(f"noughts_token={token};")
     assert answer.text.count(token) == 1
+    assert "My page" in answer.text  # the newcomer is signed in
     assert "--name ada" in answer.text
     assert f"curl -fsSO {site.address}/example-bots/bot.py &amp;&amp; python3 bot.py ada" in answer.text
     waiting = site.get("/me/first-game", cookie=f"noughts_token={token}").text

@@ -14,7 +14,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.example_bots import example_bots
 from noughts_server.web.forms import in_form
 from noughts_server.web.pages.website import Person, Website
-from noughts_server.web.signin import read_form, signed_in
+from noughts_server.web.signin import Visitor, read_form, signed_in
 from noughts_server.web.upstream import Failure
 
 _FORM = ("invitation", "name", "challenge", "solution")
@@ -56,6 +56,7 @@ async def register(website: Website, request: Request) -> Response:
         "registered.html.jinja",
         None,
         _SECRET,
+        visitor=Visitor(answer["secret"]),
         owner=answer["token"]["owner"],
         scopes=answer["token"]["scopes"],
         secret=answer["secret"],
