@@ -62,6 +62,7 @@ from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.first_entries import FirstEntries
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import CallInterceptor
+from noughts_server.services.leaderboard_views import LeaderboardViews
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.play import PlayServicer
@@ -329,7 +330,8 @@ def _add_services(
         inactivity_timeout=settings.inactivity_timeout,
         problems=problems,
     )
-    leaderboards = LeaderboardServicer(store, sessions, limiter, explorer=settings.explorer)
+    views = LeaderboardViews(store)
+    leaderboards = LeaderboardServicer(store, sessions, limiter, views, explorer=settings.explorer)
     accepts = hosting.accepts if hosting else ()
     counts = server.feed.counts
     status = StatusServicer(
@@ -349,7 +351,7 @@ def _add_services(
     play = PlayServicer(store, sessions, limiter, delivery, first_entries)
     play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(
-        BotServicer(store, sessions, hosting, limiter, first_entries), grpc_server
+        BotServicer(store, sessions, hosting, limiter, first_entries, views), grpc_server
     )
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
     tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)

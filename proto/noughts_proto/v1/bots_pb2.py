@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from noughts_proto.v1 import types_pb2 as noughts__proto_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnoughts_proto/v1/bots.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xe6\x02\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x16\n\x0elatest_version\x18\x03 \x01(\t\x12\x0e\n\x06online\x18\x04 \x01(\x08\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bretire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12open_to_organisers\x18\x07 \x01(\x08\x12\x15\n\ropen_to_tests\x18\x08 \x01(\x08\x12\x13\n\x0b\x64\x65scription\x18\t \x01(\t\x12\x0c\n\x04link\x18\n \x01(\t\x12\'\n\x07summary\x18\x0b \x01(\x0b\x32\x16.noughts.v1.BotSummary\x12\x1e\n\x04seek\x18\x0c \x01(\x0b\x32\x10.noughts.v1.Seek\x12\x19\n\x11\x64\x65\x63lared_variants\x18\r \x03(\t\"\x8f\x01\n\nBotSummary\x12\r\n\x05games\x18\x01 \x01(\x04\x12\x13\n\x0brating_list\x18\x02 \x01(\t\x12\x13\n\x06rating\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bprovisional\x18\x04 \x01(\x08\x12\x10\n\x08variants\x18\x05 \x03(\t\x12\x16\n\x0evariants_total\x18\x06 \x01(\rB\t\n\x07_rating\"\x1d\n\rGetBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x7f\n\x0eGetBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\x12(\n\x08versions\x18\x02 \x03(\x0b\x32\x16.noughts.v1.BotVersion\x12\x14\n\x0crunning_game\x18\x03 \x01(\t\x12\x0f\n\x07\x65ntered\x18\x04 \x03(\t\"w\n\nBotVersion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\nsubmission\x18\x03 \x01(\x0b\x32\x16.noughts.v1.Submission\"\x89\x01\n\nSubmission\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05\x65ntry\x18\x04 \x01(\t\x12\x0c\n\x04size\x18\x05 \x01(\x04\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0f\n\x07variant\x18\x08 \x01(\t\"Y\n\x10SubmitBotRequest\x12,\n\nsubmission\x18\x01 \x01(\x0b\x32\x16.noughts.v1.SubmissionH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"`\n\x11SubmitBotResponse\x12\'\n\x07version\x18\x01 \x01(\x0b\x32\x16.noughts.v1.BotVersion\x12\x11\n\tunchanged\x18\x02 \x01(\x08\x12\x0f\n\x07variant\x18\x03 \x01(\t\"\xbc\x01\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x13\n\x0bonline_only\x18\x03 \x01(\x08\x12\x14\n\x0cshow_retired\x18\x04 \x01(\x08\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x0e\n\x06search\x18\x06 \x01(\t\x12\r\n\x05order\x18\x07 \x01(\t\x12\x13\n\x0brating_list\x18\x08 \x01(\t\x12\x14\n\x0cseeking_only\x18\t \x01(\x08\"J\n\x10ListBotsResponse\x12\x1d\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x0f.noughts.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"x\n\x10UpdateBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x18\n\x0b\x64\x65scription\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x11\n\x04link\x18\x04 \x01(\tH\x01\x88\x01\x01\x42\x0e\n\x0c_descriptionB\x07\n\x05_link\"1\n\x11UpdateBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\".\n\x10RetireBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04undo\x18\x02 \x01(\x08\"1\n\x11RetireBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\"\x99\x01\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x1f\n\x12open_to_organisers\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x1a\n\ropen_to_tests\x18\x04 \x01(\x08H\x01\x88\x01\x01\x42\x15\n\x13_open_to_organisersB\x10\n\x0e_open_to_tests\"3\n\x13RegisterBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot2\xc4\x03\n\nBotService\x12?\n\x06GetBot\x12\x19.noughts.v1.GetBotRequest\x1a\x1a.noughts.v1.GetBotResponse\x12\x45\n\x08ListBots\x12\x1b.noughts.v1.ListBotsRequest\x1a\x1c.noughts.v1.ListBotsResponse\x12H\n\tUpdateBot\x12\x1c.noughts.v1.UpdateBotRequest\x1a\x1d.noughts.v1.UpdateBotResponse\x12H\n\tRetireBot\x12\x1c.noughts.v1.RetireBotRequest\x1a\x1d.noughts.v1.RetireBotResponse\x12J\n\tSubmitBot\x12\x1c.noughts.v1.SubmitBotRequest\x1a\x1d.noughts.v1.SubmitBotResponse(\x01\x12N\n\x0bRegisterBot\x12\x1e.noughts.v1.RegisterBotRequest\x1a\x1f.noughts.v1.RegisterBotResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnoughts_proto/v1/bots.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xe6\x02\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x16\n\x0elatest_version\x18\x03 \x01(\t\x12\x0e\n\x06online\x18\x04 \x01(\x08\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bretire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12open_to_organisers\x18\x07 \x01(\x08\x12\x15\n\ropen_to_tests\x18\x08 \x01(\x08\x12\x13\n\x0b\x64\x65scription\x18\t \x01(\t\x12\x0c\n\x04link\x18\n \x01(\t\x12\'\n\x07summary\x18\x0b \x01(\x0b\x32\x16.noughts.v1.BotSummary\x12\x1e\n\x04seek\x18\x0c \x01(\x0b\x32\x10.noughts.v1.Seek\x12\x19\n\x11\x64\x65\x63lared_variants\x18\r \x03(\t\"\xb9\x01\n\nBotSummary\x12\r\n\x05games\x18\x01 \x01(\x04\x12\x13\n\x0brating_list\x18\x02 \x01(\t\x12\x13\n\x06rating\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bprovisional\x18\x04 \x01(\x08\x12\x10\n\x08variants\x18\x05 \x03(\t\x12\x16\n\x0evariants_total\x18\x06 \x01(\r\x12\x18\n\x0bview_rating\x18\x07 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_ratingB\x0e\n\x0c_view_rating\"\x1d\n\rGetBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x7f\n\x0eGetBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\x12(\n\x08versions\x18\x02 \x03(\x0b\x32\x16.noughts.v1.BotVersion\x12\x14\n\x0crunning_game\x18\x03 \x01(\t\x12\x0f\n\x07\x65ntered\x18\x04 \x03(\t\"w\n\nBotVersion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\nsubmission\x18\x03 \x01(\x0b\x32\x16.noughts.v1.Submission\"\x89\x01\n\nSubmission\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05\x65ntry\x18\x04 \x01(\t\x12\x0c\n\x04size\x18\x05 \x01(\x04\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0f\n\x07variant\x18\x08 \x01(\t\"Y\n\x10SubmitBotRequest\x12,\n\nsubmission\x18\x01 \x01(\x0b\x32\x16.noughts.v1.SubmissionH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"`\n\x11SubmitBotResponse\x12\'\n\x07version\x18\x01 \x01(\x0b\x32\x16.noughts.v1.BotVersion\x12\x11\n\tunchanged\x18\x02 \x01(\x08\x12\x0f\n\x07variant\x18\x03 \x01(\t\"\xf2\x01\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x13\n\x0bonline_only\x18\x03 \x01(\x08\x12\x14\n\x0cshow_retired\x18\x04 \x01(\x08\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x0e\n\x06search\x18\x06 \x01(\t\x12\r\n\x05order\x18\x07 \x01(\t\x12\x13\n\x0brating_list\x18\x08 \x01(\t\x12\x14\n\x0cseeking_only\x18\t \x01(\x08\x12\x19\n\x11\x65xclude_guests_of\x18\n \x01(\t\x12\x19\n\x11with_view_ratings\x18\x0b \x01(\x08\"J\n\x10ListBotsResponse\x12\x1d\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x0f.noughts.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"x\n\x10UpdateBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x18\n\x0b\x64\x65scription\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x11\n\x04link\x18\x04 \x01(\tH\x01\x88\x01\x01\x42\x0e\n\x0c_descriptionB\x07\n\x05_link\"1\n\x11UpdateBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\".\n\x10RetireBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04undo\x18\x02 \x01(\x08\"1\n\x11RetireBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot\"\x99\x01\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x1f\n\x12open_to_organisers\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x1a\n\ropen_to_tests\x18\x04 \x01(\x08H\x01\x88\x01\x01\x42\x15\n\x13_open_to_organisersB\x10\n\x0e_open_to_tests\"3\n\x13RegisterBotResponse\x12\x1c\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x0f.noughts.v1.Bot2\xc4\x03\n\nBotService\x12?\n\x06GetBot\x12\x19.noughts.v1.GetBotRequest\x1a\x1a.noughts.v1.GetBotResponse\x12\x45\n\x08ListBots\x12\x1b.noughts.v1.ListBotsRequest\x1a\x1c.noughts.v1.ListBotsResponse\x12H\n\tUpdateBot\x12\x1c.noughts.v1.UpdateBotRequest\x1a\x1d.noughts.v1.UpdateBotResponse\x12H\n\tRetireBot\x12\x1c.noughts.v1.RetireBotRequest\x1a\x1d.noughts.v1.RetireBotResponse\x12J\n\tSubmitBot\x12\x1c.noughts.v1.SubmitBotRequest\x1a\x1d.noughts.v1.SubmitBotResponse(\x01\x12N\n\x0bRegisterBot\x12\x1e.noughts.v1.RegisterBotRequest\x1a\x1f.noughts.v1.RegisterBotResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,35 +36,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BOT']._serialized_start=107
   _globals['_BOT']._serialized_end=465
   _globals['_BOTSUMMARY']._serialized_start=468
-  _globals['_BOTSUMMARY']._serialized_end=611
-  _globals['_GETBOTREQUEST']._serialized_start=613
-  _globals['_GETBOTREQUEST']._serialized_end=642
-  _globals['_GETBOTRESPONSE']._serialized_start=644
-  _globals['_GETBOTRESPONSE']._serialized_end=771
-  _globals['_BOTVERSION']._serialized_start=773
-  _globals['_BOTVERSION']._serialized_end=892
-  _globals['_SUBMISSION']._serialized_start=895
-  _globals['_SUBMISSION']._serialized_end=1032
-  _globals['_SUBMITBOTREQUEST']._serialized_start=1034
-  _globals['_SUBMITBOTREQUEST']._serialized_end=1123
-  _globals['_SUBMITBOTRESPONSE']._serialized_start=1125
-  _globals['_SUBMITBOTRESPONSE']._serialized_end=1221
-  _globals['_LISTBOTSREQUEST']._serialized_start=1224
-  _globals['_LISTBOTSREQUEST']._serialized_end=1412
-  _globals['_LISTBOTSRESPONSE']._serialized_start=1414
-  _globals['_LISTBOTSRESPONSE']._serialized_end=1488
-  _globals['_UPDATEBOTREQUEST']._serialized_start=1490
-  _globals['_UPDATEBOTREQUEST']._serialized_end=1610
-  _globals['_UPDATEBOTRESPONSE']._serialized_start=1612
-  _globals['_UPDATEBOTRESPONSE']._serialized_end=1661
-  _globals['_RETIREBOTREQUEST']._serialized_start=1663
-  _globals['_RETIREBOTREQUEST']._serialized_end=1709
-  _globals['_RETIREBOTRESPONSE']._serialized_start=1711
-  _globals['_RETIREBOTRESPONSE']._serialized_end=1760
-  _globals['_REGISTERBOTREQUEST']._serialized_start=1763
-  _globals['_REGISTERBOTREQUEST']._serialized_end=1916
-  _globals['_REGISTERBOTRESPONSE']._serialized_start=1918
-  _globals['_REGISTERBOTRESPONSE']._serialized_end=1969
-  _globals['_BOTSERVICE']._serialized_start=1972
-  _globals['_BOTSERVICE']._serialized_end=2424
+  _globals['_BOTSUMMARY']._serialized_end=653
+  _globals['_GETBOTREQUEST']._serialized_start=655
+  _globals['_GETBOTREQUEST']._serialized_end=684
+  _globals['_GETBOTRESPONSE']._serialized_start=686
+  _globals['_GETBOTRESPONSE']._serialized_end=813
+  _globals['_BOTVERSION']._serialized_start=815
+  _globals['_BOTVERSION']._serialized_end=934
+  _globals['_SUBMISSION']._serialized_start=937
+  _globals['_SUBMISSION']._serialized_end=1074
+  _globals['_SUBMITBOTREQUEST']._serialized_start=1076
+  _globals['_SUBMITBOTREQUEST']._serialized_end=1165
+  _globals['_SUBMITBOTRESPONSE']._serialized_start=1167
+  _globals['_SUBMITBOTRESPONSE']._serialized_end=1263
+  _globals['_LISTBOTSREQUEST']._serialized_start=1266
+  _globals['_LISTBOTSREQUEST']._serialized_end=1508
+  _globals['_LISTBOTSRESPONSE']._serialized_start=1510
+  _globals['_LISTBOTSRESPONSE']._serialized_end=1584
+  _globals['_UPDATEBOTREQUEST']._serialized_start=1586
+  _globals['_UPDATEBOTREQUEST']._serialized_end=1706
+  _globals['_UPDATEBOTRESPONSE']._serialized_start=1708
+  _globals['_UPDATEBOTRESPONSE']._serialized_end=1757
+  _globals['_RETIREBOTREQUEST']._serialized_start=1759
+  _globals['_RETIREBOTREQUEST']._serialized_end=1805
+  _globals['_RETIREBOTRESPONSE']._serialized_start=1807
+  _globals['_RETIREBOTRESPONSE']._serialized_end=1856
+  _globals['_REGISTERBOTREQUEST']._serialized_start=1859
+  _globals['_REGISTERBOTREQUEST']._serialized_end=2012
+  _globals['_REGISTERBOTRESPONSE']._serialized_start=2014
+  _globals['_REGISTERBOTRESPONSE']._serialized_end=2065
+  _globals['_BOTSERVICE']._serialized_start=2068
+  _globals['_BOTSERVICE']._serialized_end=2520
 # @@protoc_insertion_point(module_scope)

@@ -114,6 +114,7 @@ class BotSummary(_message.Message):
     PROVISIONAL_FIELD_NUMBER: _builtins.int
     VARIANTS_FIELD_NUMBER: _builtins.int
     VARIANTS_TOTAL_FIELD_NUMBER: _builtins.int
+    VIEW_RATING_FIELD_NUMBER: _builtins.int
     games: _builtins.int
     """Rated games in all rating lists."""
     rating_list: _builtins.str
@@ -124,6 +125,8 @@ class BotSummary(_message.Message):
     """True with fewer than 30 games in that list."""
     variants_total: _builtins.int
     """The number of variants of its rated games."""
+    view_rating: _builtins.float
+    """The rating in the default view of that list's leaderboard, if the request asked for it and the view is not `live`."""
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants of its rated games, those with the most games first, at most three."""
@@ -137,14 +140,20 @@ class BotSummary(_message.Message):
         provisional: _builtins.bool = ...,
         variants: _abc.Iterable[_builtins.str] | None = ...,
         variants_total: _builtins.int = ...,
+        view_rating: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "_view_rating", b"_view_rating", "rating", b"rating", "view_rating", b"view_rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "games", b"games", "provisional", b"provisional", "rating", b"rating", "rating_list", b"rating_list", "variants", b"variants", "variants_total", b"variants_total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "_view_rating", b"_view_rating", "games", b"games", "provisional", b"provisional", "rating", b"rating", "rating_list", b"rating_list", "variants", b"variants", "variants_total", b"variants_total", "view_rating", b"view_rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
     _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    _WhichOneofReturnType__view_rating: _TypeAlias = _typing.Literal["view_rating"]  # noqa: Y015
+    _WhichOneofArgType__view_rating: _TypeAlias = _typing.Literal["_view_rating", b"_view_rating"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__view_rating) -> _WhichOneofReturnType__view_rating | None: ...
 
 Global___BotSummary: _TypeAlias = BotSummary  # noqa: Y015
 
@@ -361,6 +370,8 @@ class ListBotsRequest(_message.Message):
     ORDER_FIELD_NUMBER: _builtins.int
     RATING_LIST_FIELD_NUMBER: _builtins.int
     SEEKING_ONLY_FIELD_NUMBER: _builtins.int
+    EXCLUDE_GUESTS_OF_FIELD_NUMBER: _builtins.int
+    WITH_VIEW_RATINGS_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -379,6 +390,12 @@ class ListBotsRequest(_message.Message):
     """Only bots that are rated in this list, e.g. `tictactoe/untimed`; empty: all bots."""
     seeking_only: _builtins.bool
     """Only bots that seek games."""
+    exclude_guests_of: _builtins.str
+    """Without the bots that a website with a token of this owner creates for games of its visitors: unrated bots of this
+    owner whose names begin with `OWNER-`. Empty: no such restriction.
+    """
+    with_view_ratings: _builtins.bool
+    """Fill in `view_rating` of each summary."""
     def __init__(
         self,
         *,
@@ -391,10 +408,12 @@ class ListBotsRequest(_message.Message):
         order: _builtins.str = ...,
         rating_list: _builtins.str = ...,
         seeking_only: _builtins.bool = ...,
+        exclude_guests_of: _builtins.str = ...,
+        with_view_ratings: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "seeking_only", b"seeking_only", "show_retired", b"show_retired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_guests_of", b"exclude_guests_of", "online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "seeking_only", b"seeking_only", "show_retired", b"show_retired", "with_view_ratings", b"with_view_ratings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -132,7 +132,7 @@ class LeaderboardRow(_message.Message):
     trend: _builtins.float
     """The change of the live rating since the bot had nine tenths of its games; unset with fewer than ten games."""
     view_rating: _builtins.float
-    """The rating in the view that was requested; unset in the view `live`."""
+    """The rating in the view that was requested, or in the default view of the list; unset in the view `live`."""
     view_error95: _builtins.float
     """Half the width of its 95 % confidence interval."""
     rank_low: _builtins.int

@@ -42,7 +42,7 @@ PAGE = Frame(width=640, height=220, left=48, right=12, top=12, bottom=28)
 """The frame of a chart on a page of the website. The style sheet of the website relies on this size."""
 _LOW = Frame(width=640, height=130, left=12, right=12, top=8, bottom=28)
 """The frame of a small chart on a page."""
-_FEWEST_IN_DISTRIBUTION = 3
+_FEWEST_IN_DISTRIBUTION = 20
 """Fewer bots have no distribution."""
 
 
@@ -211,7 +211,7 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
 
 
 def rating_bars(bins: Sequence[tuple[float, int]], width: float, own: float) -> DrawnChart | None:
-    """Return the distribution of ratings with the bar of `own` marked; None for fewer than three bots.
+    """Return the distribution of ratings with the bar of `own` marked; None for fewer than 20 bots.
 
     `bins` has the lower ends of intervals of this width, and their numbers of bots.
     """

@@ -15,10 +15,12 @@ from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_with_scope, open_to, require_scope
 from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.services.first_entries import FirstEntries
+from noughts_server.services.leaderboard_views import LeaderboardViews
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import read_announcement, read_upload
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.people.bot_lists import list_bots
+from noughts_server.store.engine.pages import Page
+from noughts_server.store.people.bot_lists import ListedBot, list_bots
 from noughts_server.store.people.bots import (
     Bot,
     BotVersion,
@@ -51,13 +53,20 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     """Reads bots; lets their owners register, submit, rename and retire them."""
 
     def __init__(
-        self, store: Store, sessions: Sessions, hosting: Hosting | None, limiter: Limiter, first_entries: FirstEntries
+        self,
+        store: Store,
+        sessions: Sessions,
+        hosting: Hosting | None,
+        limiter: Limiter,
+        first_entries: FirstEntries,
+        views: LeaderboardViews,
     ) -> None:
         self._store = store
         self._sessions = sessions
         self._hosting = hosting
         self._first_entries = first_entries
         self._limiter = limiter
+        self._views = views
 
     @open_to(Access.ANYONE)
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
@@ -87,7 +96,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         declared = self._sessions.declared_variants()
         size = page_rows(request.page_size)
 
-        def read(connection: Connection) -> pb.ListBotsResponse:
+        def read(connection: Connection) -> tuple[Page[ListedBot], list[pb.Bot]]:
             page = list_bots(
                 connection,
                 size=size,
@@ -98,8 +107,9 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 bot_ids=set(seeks) if request.seeking_only else online if request.online_only else None,
                 order=request.order,
                 rating_list=request.rating_list,
+                exclude_guests_of=request.exclude_guests_of,
             )
-            bots = build_each(
+            messages = build_each(
                 lambda item: listed_bot_message(
                     item,
                     online=item.bot.id in online,
@@ -108,9 +118,16 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 ),
                 page.items,
             )
-            return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
+            return page, list(messages)
 
-        return await answer_in_turn(self._store, read)
+        page, bots = await answer_in_turn(self._store, read)
+        if request.with_view_ratings:
+            names = {item.rating_list for item in page.items if item.rating_list}
+            places = {name: await self._views.default_places(name) for name in names}
+            for item, bot in zip(page.items, bots, strict=True):
+                if place := places.get(item.rating_list, {}).get(item.bot.id):
+                    bot.summary.view_rating = place.estimate.view_rating
+        return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:

@@ -161,6 +161,15 @@ class LeaderboardViews:
         )
         return view, await answer_in_turn(self._store, read), places or {}
 
+    async def default_places(self, name: str) -> Places:
+        """Return the places in the default view of a list; empty if that is the live view. Raises NotFound."""
+        state = await answer_in_turn(self._store, partial(list_state, name=name))
+        view = view_of("", state)
+        if view.read is None:
+            return {}
+        variant, time_class = name.split("/")
+        return await self._places(view, name, state, partial(view.read, variant=variant, time_class=time_class))
+
     async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
         cached = self._cache.get((view, name))
         # While another view is being computed, older places are better than a wait.

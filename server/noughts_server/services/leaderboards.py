@@ -1,6 +1,7 @@
 """LeaderboardService: ratings, histories and records."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
@@ -26,6 +27,7 @@ from noughts_server.services.batch_ratings import MOST_BOTS, BatchRater
 from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews, View
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import head_to_head
 from noughts_server.store.games.bot_statistics import bot_statistics
 from noughts_server.store.games.explorer import explore
@@ -52,13 +54,15 @@ _RECORDS_SECONDS = 60.0
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     """Reads ratings and the games behind them."""
 
-    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, *, explorer: bool) -> None:
+    def __init__(
+        self, store: Store, sessions: Sessions, limiter: Limiter, views: LeaderboardViews, *, explorer: bool
+    ) -> None:
         self._explorer = explorer
         self._store = store
         self._sessions = sessions
         self._limiter = limiter
         self._rater = BatchRater()
-        self._views = LeaderboardViews(store)
+        self._views = views
         self._records: pb.GetRecordsResponse | None = None
         self._records_expire_at = 0.0
         """By the event loop's clock."""
@@ -104,14 +108,16 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         size = page_rows(request.page_size)
         online = self._sessions.bots_online()
 
-        def read(connection: Connection) -> pb.ListBotRatingsResponse:
-            page = list_bot_ratings(connection, bot=bot, size=size, page_token=request.page_token)
-            rows = [
-                pb.BotRating(rating_list=name, row=leaderboard_row_message(row, online)) for name, row in page.items
-            ]
-            return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
+        def read(connection: Connection) -> Page[tuple[str, LeaderboardRow]]:
+            return list_bot_ratings(connection, bot=bot, size=size, page_token=request.page_token)
 
-        return await answer_in_turn(self._store, read)
+        page = await answer_in_turn(self._store, read)
+        rows: list[pb.BotRating] = []
+        for name, row in page.items:
+            place = (await self._views.default_places(name)).get(row.bot_id)
+            message = _row_message(row if place is None else replace(row, rank=place.rank), online, place)
+            rows.append(pb.BotRating(rating_list=name, row=message))
+        return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
 
     @open_to(Access.ANYONE)
     async def GetRatingHistory(

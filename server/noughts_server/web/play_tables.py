@@ -230,7 +230,7 @@ class PlayTables:
                 refusal = f"{self.settings.address_most} tables are in use at your address."
                 at_address = [table for table in self._opened_tables() if table.address == address]
                 await self._clear_unused(at_address, refusal)
-            owner = await self._owner()
+            owner = await self.owner()
             if len(self._numbers) >= self.settings.most:
                 await self._clear(self._table_to_take(address))
             if len(self._numbers) >= self.settings.most:
@@ -339,7 +339,7 @@ class PlayTables:
         message = f"The bots {owner}-guest-N of the website belong to another owner."
         raise Failure(409, message, "Give the website a token of another owner.")
 
-    async def _owner(self) -> str:
+    async def owner(self) -> str:
         """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
         try:
             token_response = await self._upstream.ask(

@@ -4,12 +4,14 @@ from functools import partial
 from random import Random
 
 import pytest
-from sqlalchemy import event  # noqa: TID251  # counts what only the store may send
+from sqlalchemy import event, select  # noqa: TID251  # counts what only the store may send
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import owners
 from noughts_server.store.people.bot_lists import ListedBot, list_bots
+from noughts_server.store.people.bots import register_bot
 from tests.support.arena import Arena
 
 NAMES = [f"bot{number}" for number in range(12)]
@@ -135,3 +137,21 @@ async def test_an_owner_and_a_rating_list_select_bots_together(arena: Arena) -> 
     of_owner = await all_pages(arena, 100, rating_list="tictactoe/untimed", owner=owner)
     assert [item.bot.name for item in of_owner] == [item.bot.name for item in in_list if item.bot.owner == owner]
     assert await all_pages(arena, 100, rating_list="tictactoe/untimed", owner="nobody") == []
+
+
+async def test_a_list_can_leave_out_the_bots_of_a_websites_visitors(arena: Arena) -> None:
+    await play_rated_games(arena, 2)
+    names = {each.bot.name for each in await all_pages(arena, 100)}
+    owner = (await all_pages(arena, 100))[0].bot.owner
+
+    def register(connection: Connection) -> None:
+        owner_id = connection.execute(select(owners.c.id).where(owners.c.name == owner)).scalar_one()
+        for name in (f"{owner}-guest-1", f"{owner}-random-2", "plain"):
+            register_bot(connection, owner_id=owner_id, name=name, now_ms=0)
+
+    await arena.store.write(register)
+    for order in ("name", "games", "rating"):
+        listed = await all_pages(arena, 5, order=order, exclude_guests_of=owner)
+        assert {each.bot.name for each in listed} == names | {"plain"}
+    everyone = await all_pages(arena, 5, exclude_guests_of="nobody")
+    assert {each.bot.name for each in everyone} >= {f"{owner}-guest-1", "plain"}

@@ -48,10 +48,13 @@ def test_heads_of_columns_sort_all_bots_without_scripts(site: Site, browser: Bro
     with page_in(browser, site.address, java_script_enabled=False) as page:
         page.goto("/bots")
         expect(page.locator("th[aria-sort]")).to_have_text("rated games")
+        # Ratings in different games cannot be compared.
+        expect(page.get_by_role("link", name="rating", exact=True)).to_have_count(0)
+        page.goto("/bots?rating_list=tictactoe/untimed&order=games")
         page.get_by_role("link", name="rating", exact=True).click()
         expect(page.locator("th[aria-sort]")).to_have_text("rating")
         ratings = [float(text) for text in page.locator("tbody td:nth-child(2) b").all_inner_texts()]
-        assert len(ratings) > 4
+        assert len(ratings) > 2
         assert ratings == sorted(ratings, reverse=True)
         page.get_by_role("link", name="bot", exact=True).click()
         names = page.locator("tbody th").all_inner_texts()
@@ -108,10 +111,10 @@ def test_page_of_a_bot_has_trophies_form_best_wins_and_its_place(site: Site, bro
         page.goto("/bots/winner")
         expect(page.locator(".trophies .medal").first).to_have_text("1")
         expect(page.locator(".trophies").first).to_contain_text("Trio cup of 3 bots")
-        expect(page.locator("ol.form li")).to_have_count(12)
+        expect(page.locator("ol.form li")).to_have_count(10)
         expect(page.locator("section:has(#wins)")).to_contain_text("loser")
-        expect(page.locator(".bar.own")).to_have_count(1)
-        expect(page.locator("#ratings ~ .rated, .rated")).to_contain_text("Its rating is higher than that of about")
+        # A distribution of so few bots would tell nothing.
+        expect(page.locator(".bar.own")).to_have_count(0)
         page.goto("/bots/loser")
         expect(page.locator(".trophies .medal").first).to_have_text("3")
 

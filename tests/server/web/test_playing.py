@@ -299,6 +299,10 @@ def test_guest_names_of_another_owner_are_skipped(server: ServerUnderTest) -> No
         tables = [site.post("/play", form) for _ in range(2)]
         assert [answer.status for answer in tables] == [303, 303]
         assert "shop-guest-3" in site.get(tables[0].headers["location"]).text
+        # The list of bots and the search are without those that stand for visitors.
+        assert "shop-" not in site.get("/bots?search=-guest-3").text
+        assert "bots/shop-guest-3" not in site.get("/search?q=-guest-3").text
+        assert "bots/shop-guest-3" in site.get("/bots?owner=shop").text
 
 
 def test_tables_and_games_of_one_visitor_are_limited(server: ServerUnderTest) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, ScalarSelect, Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, and_, exists, func, not_, select, tuple_
 
 from noughts_server.competition.elo import Rating
 from noughts_server.core.errors import InvalidArgument
@@ -59,11 +59,13 @@ def list_bots(
     search: str = "",
     order: str = "",
     rating_list: str = "",
+    exclude_guests_of: str = "",
 ) -> Page[ListedBot]:
     """Return a page of bots. By name, a page is in natural order (b2 before b10).
 
     `search` is a part of the name. With `retired`, the page includes retired bots. With `rating_list`, it has only bots
-    that are rated in this list. Raises InvalidArgument (size, page token, order, search).
+    that are rated in this list. `exclude_guests_of` is the owner of a website's token: the page is without the bots
+    that the website created for games of its visitors. Raises InvalidArgument (size, page token, order, search).
     """
     if order not in (*BotOrder, ""):
         raise InvalidArgument.of("order", order, f"one of {', '.join(BotOrder)}")
@@ -74,6 +76,8 @@ def list_bots(
         keys = keys.where(bots.c.id.in_(bot_ids))
     if owner:
         keys = keys.where(bots.c.owner_id == select(owners.c.id).where(owners.c.name == owner).scalar_subquery())
+    if exclude_guests_of:
+        keys = keys.where(not_(_is_guest_of(exclude_guests_of)))
     if search:
         keys = keys.where(contains(search, bots.c.name))
     if not retired:
@@ -98,6 +102,17 @@ def list_bots(
     if bot_order is BotOrder.NAME:
         items.sort(key=lambda item: natural_key(item.bot.name))
     return Page(items, token)
+
+
+def _is_guest_of(owner: str) -> ColumnElement[bool]:
+    """Return whether a bot is an unrated one of the owner whose name begins with the owner's."""
+    owner_id = select(owners.c.id).where(owners.c.name == owner).scalar_subquery()
+    is_rated = exists().where(ratings.c.bot_id == bots.c.id)
+    return and_(
+        bots.c.owner_id == func.coalesce(owner_id, -1),
+        bots.c.name.startswith(f"{owner}-", autoescape=True),
+        not_(is_rated),
+    )
 
 
 def _select_keys(order: BotOrder, rating_list: str) -> Select[Any]:

@@ -39,10 +39,17 @@ async def bots_page(website: Website, request: Request) -> Response:
     filters = {name: query.get(name, "").strip() for name in _FILTERS}
     order = query.get("order", "") or ("rating" if filters["rating_list"] else "games")
     list_all = leaderboards_pb2.ListRatingListsRequest(page_size=1000)
+    defaults = {"order": order, "with_view_ratings": "true"}
+    guests_owner = await website.guests_owner()
+    if guests_owner and guests_owner != filters["owner"]:
+        defaults["exclude_guests_of"] = guests_owner
     page, lists = await asyncio.gather(
-        list_page(website, request, api_routes.BOTS, *_FILTERS, defaults={"order": order}),
+        list_page(website, request, api_routes.BOTS, *_FILTERS, defaults=defaults),
         website.upstream.ask(website.upstream.leaderboards.ListRatingLists, list_all),
     )
+    if order == "rating":
+        # The server sorts by the live rating. The page shows the rating of the leaderboard, which can differ a little.
+        page["bots"].sort(key=lambda bot: shown_rating(bot["summary"]), reverse=True)
     return await website.views.page(
         request,
         "bots/bots.html.jinja",
@@ -52,6 +59,12 @@ async def bots_page(website: Website, request: Request) -> Response:
         chosen_order=order,
         lists=lists["rating_lists"],
     )
+
+
+def shown_rating(summary: Document) -> float:
+    """Return the rating that the leaderboard shows; of a bot without a rated game, the lowest possible number."""
+    ratings = (summary["view_rating"], summary["rating"])
+    return next((float(rating) for rating in ratings if rating is not None), float("-inf"))
 
 
 async def records_page(website: Website, request: Request) -> Response:

@@ -14,8 +14,12 @@ _MOST = 20
 
 async def search_page(website: Website, request: Request) -> Response:
     text, upstream = request.query_params.get("q", "").strip(), website.upstream
+    guests_owner = await website.guests_owner()
+    by_name = bots_pb2.ListBotsRequest(
+        search=text, page_size=_MOST, exclude_guests_of=guests_owner, with_view_ratings=True
+    )
     bots_by_name, bots_by_owner, tournaments = await asyncio.gather(
-        upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(search=text, page_size=_MOST)),
+        upstream.ask(upstream.bots.ListBots, by_name),
         upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(owner=text or "-", page_size=_MOST)),
         upstream.ask(
             upstream.tournaments.ListTournaments,

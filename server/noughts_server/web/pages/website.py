@@ -57,6 +57,15 @@ class Website:
         bots: list[Document] = (await self.upstream.ask(self.upstream.bots.ListBots, list_bots))["bots"]
         return bots
 
+    async def guests_owner(self) -> str:
+        """Return the owner of the bots that stand for visitors in their games; empty without a valid token."""
+        if self.play_tables is None:
+            return ""
+        try:
+            return await self.play_tables.owner()
+        except Failure:
+            return ""
+
     def tables(self) -> PlayTables:
         """Return the tables at which visitors play. Raises Failure if there are none."""
         if self.play_tables is None:
