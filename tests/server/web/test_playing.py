@@ -488,8 +488,12 @@ def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables
         expect_status(page, "Your turn: you are O.")
         # The bot plays a3, b3 and c3, which c3 or any other move in the upper row would have stopped.
         play_cells(page, "a1", "b1")
+        buttons = page.locator(".table .actions")
+        place = buttons.bounding_box()
         expect_status(page, "first-free has won.")
         expect(page).to_have_title(re.compile("^Lost: first-free - You"))
+        expect(page.locator("#lesson")).to_be_visible()
+        assert buttons.bounding_box() == place  # they stay under the pointer
         # Games of other tests can be live: the analysis then waits up to a minute after the one before.
         expect(page.locator("#lesson-said")).to_contain_text("was the mistake. Better: ", timeout=180_000)
         page.get_by_role("button", name="Again from here").click()

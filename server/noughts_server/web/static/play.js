@@ -278,6 +278,9 @@ by("resign").addEventListener("click", async () => {
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
 addEventListener("pageshow", (event) => event.persisted && ask());
 
+// The last move stays in view if the text above the list grows.
+const list = by("moves").parentNode;
+new ResizeObserver(() => (list.scrollTop = list.scrollHeight)).observe(list);
 show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
 ask();
