@@ -218,8 +218,9 @@ class ClusterMetrics(NoughtsMetrics):
     """The last presence of each referee, by name."""
 
     def __post_init__(self) -> None:
-        self._open_units = 0
-        self._nodes: list[Member] = []
+        # Unknown numbers have no samples: a 0 would scale referees down, and raise alerts.
+        self._open_units: int | None = None
+        self._nodes: list[Member] | None = None
 
     async def refresh(self) -> None:
         self._open_units, self._nodes = await self.store.read(
@@ -228,6 +229,7 @@ class ClusterMetrics(NoughtsMetrics):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics in the order of the documentation, as `PlayMetrics` does."""
+        nodes = self._nodes or []
         yield GaugeMetricFamily(
             "noughts_units_open", "Units of running tournaments that are not played completely.", self._open_units
         )
@@ -235,11 +237,14 @@ class ClusterMetrics(NoughtsMetrics):
             "noughts_units_held",
             "Units that a node plays.",
             "node",
-            {node.name: node.units for node in self._nodes if node.kind is NodeKind.REFEREE},
+            {node.name: node.units for node in nodes if node.kind is NodeKind.REFEREE},
         )
-        kinds = Counter(node.kind for node in self._nodes)
+        kinds = Counter(node.kind for node in nodes)
         yield _gauges(
-            "noughts_nodes", "Live nodes of the cluster.", "kind", {kind.name.lower(): kinds[kind] for kind in NodeKind}
+            "noughts_nodes",
+            "Live nodes of the cluster.",
+            "kind",
+            {} if self._nodes is None else {kind.name.lower(): kinds[kind] for kind in NodeKind},
         )
         yield _gauges(
             "noughts_games_running",

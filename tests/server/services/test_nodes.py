@@ -10,7 +10,7 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1.cluster_pb2 import RefereePresence
 from noughts_server.core.version import software_version
 from noughts_server.monitoring.counters import Counters
-from noughts_server.monitoring.prometheus import HeartbeatMetrics
+from noughts_server.monitoring.prometheus import ClusterMetrics, HeartbeatMetrics
 from noughts_server.runtime.machine import host_name
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.websites import Websites
@@ -70,6 +70,21 @@ def test_delays_of_heartbeats_are_a_histogram() -> None:
     assert samples["noughts_heartbeat_delay_seconds_bucket", "0.01"] == 2
     assert samples["noughts_heartbeat_delay_seconds_bucket", "0.5"] == 3
     assert samples["noughts_heartbeat_delay_seconds_count", None] == 4
+
+
+async def test_gauges_of_a_cluster_have_no_samples_before_the_first_refresh(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        metrics = ClusterMetrics(store=arena.store, referees={})
+        assert not [sample for family in metrics.collect() for sample in family.samples]
+        await arena.store.write(partial(beat, node=Node("referee-here-1-abc", NodeKind.REFEREE, 4), first=True))
+        await metrics.refresh()
+        samples = {
+            (sample.name, *sample.labels.values()): sample.value
+            for family in metrics.collect()
+            for sample in family.samples
+        }
+    assert samples["noughts_units_open",] == 0
+    assert (samples["noughts_nodes", "referee"], samples["noughts_nodes", "server"]) == (1, 0)
 
 
 async def test_websites_that_called_lately_are_nodes(tmp_path: Path) -> None:
