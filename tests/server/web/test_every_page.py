@@ -156,7 +156,7 @@ def test_layout_does_not_shift_when_boards_of_live_games_arrive(
         tournament = game.name.partition("/games")[0]
         # A page reserves the space of boards that the site knows; the feed reports them a moment after their begin.
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
-        eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
+        eventually(lambda: 'class="small-game' in site.get(f"/{tournament}").text)
         for window in (DESKTOP, PHONE):
             for path, boards in (("/", "#board"), (f"/{tournament}", "#grid a > .board"), (f"/{game.name}", "#board")):
                 with page_in(browser, site.address, viewport=window) as page:

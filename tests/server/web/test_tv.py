@@ -51,7 +51,7 @@ def test_a_delayed_screen_holds_back_the_last_moves_until_the_end(
     with page_in(browser, site.address) as page, live_game(server, site) as game:
         game.play(0, 3, 1)
         tournament = game.name.partition("/games")[0]
-        eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
+        eventually(lambda: 'class="small-game' in site.get(f"/{tournament}").text)
         page.goto(f"/{tournament}/tv?delay=2")
         stones = page.locator(".tv-board .stone")
         expect(stones).to_have_count(1)
@@ -75,6 +75,11 @@ def test_screen_of_a_tournament_has_standings_next_start_and_code(site: Site, br
         page.goto(f"/{cup}/tv?boards=1")
         expect(page.locator(".tv-tile:visible")).to_have_count(1)
         assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        # A phone needs no code to follow the event on a phone.
+        page.set_viewport_size({"width": 390, "height": 844})
+        expect(page.get_by_role("img", name="QR code of the address")).to_be_hidden()
+        page.get_by_role("link", name="Back to the website").click()
+        expect(page).to_have_url(f"{site.address}/{cup}")
 
 
 def test_nine_boards_come_from_a_feed_of_nine(site: Site, cup: str) -> None:

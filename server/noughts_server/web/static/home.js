@@ -5,7 +5,7 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
-import { _, count, ending, stateOf } from "./words.js";
+import { _, count, ending, ngettext, stateOf } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
@@ -75,7 +75,9 @@ function showTournaments() {
     if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
     row.dataset.done ??= told.games_done;
     isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
-    set(row.querySelector(".done"), count(told.games_done));
+    const games = row.querySelector(".games");
+    if (games) set(games, ngettext("%(num)s game", "%(num)s games", told.games_done));
+    else set(row.querySelector(".done"), count(told.games_done));
   }
   if (isStale) ask();
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);

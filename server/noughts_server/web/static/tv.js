@@ -3,7 +3,7 @@ import { copy } from "./board.js";
 import { Board, smallBoard } from "./boards.js";
 import { follow } from "./feed.js";
 import { set, showStrips, SIDES } from "./strips.js";
-import { _, count, ending } from "./words.js";
+import { _, count, ending, ngettext } from "./words.js";
 
 // In milliseconds.
 const HELD = 6000; // The end of a game stays for at least this time.
@@ -46,7 +46,7 @@ class Tile {
     this.element.hidden = false;
     this.find("board").replaceChildren();
     for (const side of SIDES) {
-      set(this.find(`label-${side}`), game[side]);
+      this.find(`label-${side}`).replaceChildren(...breakable(game[side]));
       this.find(`piece-${side}`).replaceChildren();
     }
     this.show();
@@ -88,6 +88,9 @@ class Tile {
       this.drawn = `${this.ply} ${game.state}`;
     }
     showStrips(game, this.ply, game.heard, view.stopped, this.find);
+    const event = this.find("event");
+    const title = view.tournaments.get(game.name.split("/games/")[0])?.title;
+    if (event) set(event, title ? ` · ${title}` : "");
     const air = this.find("air");
     const isLive = !this.isReplay && !this.ended;
     set(air, this.isReplay ? _("Replay") : isLive ? _("Live") : _("Just ended"));
@@ -96,6 +99,12 @@ class Tile {
     const move = this.isReplay ? _("move %(number)s of %(moves)s", values) : _("move %(number)s", values);
     set(this.find("said"), this.ended ? result(game) : move);
   }
+}
+
+// A name that can break after a colon or an equals sign.
+function breakable(name) {
+  const parts = name.split(/(?<=[:=])/);
+  return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
 }
 
 function piece(svg, look, side) {
@@ -163,7 +172,7 @@ function showTournaments() {
   }
   for (const each of view.tournaments.values()) {
     const place = document.querySelector(`[data-done="${each.name}"]`);
-    if (place) set(place, count(each.games_done));
+    if (place) set(place, ngettext("%(num)s game", "%(num)s games", each.games_done));
   }
 }
 
