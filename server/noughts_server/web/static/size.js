@@ -8,7 +8,6 @@ export function showSize(form) {
     const size = /^mnk:(\d+),(\d+),(\d+)$/.exec(other.value);
     fields.forEach((field, at) => (field.value = size ? size[at + 1] : ""));
   };
-  place.hidden = false;
   read();
   other.addEventListener("input", read);
   for (const tile of form.querySelectorAll("[name=variant]"))
