@@ -455,7 +455,9 @@ class Tournament(_message.Message):
 
     @_builtins.property
     def winners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Output only. The labels of the entries that share the first rank of a finished tournament without a test; at most 8."""
+        """Output only. The labels of the entries that share the first rank of a finished tournament, at most 8; of a test, the
+        labels of the bots that it proved to be stronger.
+        """
 
     @_builtins.property
     def story(self) -> Global___TournamentStory:

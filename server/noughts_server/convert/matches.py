@@ -36,6 +36,20 @@ def candidates_messages(tournament: Tournament, labels: Sequence[str]) -> list[p
     return messages
 
 
+def proven_by_test(tournament: Tournament, labels: Sequence[str]) -> list[str]:
+    """Return the labels of the bots that a test proved to be stronger: the new bot, or the accepted candidates.
+
+    A test with `elo0` below 0 proves only that a bot is not weaker by that much.
+    """
+    if Sprt.parse(tournament.settings.sprt).elo0 < 0:
+        return []
+    match = match_statistics_message(tournament, labels)
+    if match is not None:
+        return [labels[0]] if match.sprt.decision == "H1" else []
+    candidates = candidates_messages(tournament, labels)
+    return [each.labels[0] for each in candidates if each.state == CandidateState.ACCEPTED]
+
+
 def _statistics_message(statistics: MatchStatistics, *, labels: Sequence[str], state: str = "") -> pb.MatchStatistics:
     estimate = statistics.estimate
     return pb.MatchStatistics(

@@ -5,7 +5,12 @@ from operator import attrgetter
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_referee.rules import commitment
-from noughts_server.convert.matches import candidates_messages, match_details_message, match_statistics_message
+from noughts_server.convert.matches import (
+    candidates_messages,
+    match_details_message,
+    match_statistics_message,
+    proven_by_test,
+)
 from noughts_server.convert.settings import settings_message
 from noughts_server.convert.times import timestamp
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -61,9 +66,15 @@ def tournament_message(
 
 
 def winners_of(tournament: Tournament, rows: Sequence[Standing]) -> list[str]:
-    """Return the labels of the entries with the first rank; empty before the end, and if a test decides."""
-    is_decided = tournament.state is TournamentState.FINISHED and tournament.games_done > 0
-    return first_places(rows)[:_MOST_WINNERS] if is_decided and not tournament.settings.sprt else []
+    """Return the labels of the entries with the first rank; of a test, the bots whose gain it proved.
+
+    Empty before the end.
+    """
+    if tournament.state is not TournamentState.FINISHED or tournament.games_done == 0:
+        return []
+    if tournament.settings.sprt:
+        return proven_by_test(tournament, entry_labels(rows))
+    return first_places(rows)[:_MOST_WINNERS]
 
 
 def story_message(story: Story, rows: Sequence[Standing], *, is_bracket: bool) -> pb.TournamentStory:

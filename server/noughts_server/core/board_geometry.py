@@ -1,6 +1,9 @@
 """Data from which a page draws a variant's board, and boards as plain text."""
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from math import gcd
 from typing import Any
 
 from noughts_referee.rules import Position, Variant, VariantError, column_name, parse_variant
@@ -28,6 +31,22 @@ def geometry(variant: str) -> dict[str, Any] | None:
         "look": look,
         "stars": _stars(rules.columns, rules.rows) if look == "stones" else [],
     }
+
+
+def longest_line(board: dict[str, Any], won: Iterable[int], last: int) -> int:
+    """Return the number of pieces in the longest of the lines of winning cells, which all cross the last move."""
+    columns, rows = board["columns"], board["rows"]
+
+    def place(cell: int) -> tuple[int, int, int]:
+        return cell % columns, cell // columns % rows, cell // (columns * rows)
+
+    lines: Counter[tuple[int, ...]] = Counter()
+    for cell in won:
+        if cell != last:
+            way = [there - here for there, here in zip(place(cell), place(last), strict=True)]
+            step = gcd(*way) * (1 if cell > last else -1)
+            lines[tuple(distance // step for distance in way)] += 1
+    return 1 + max(lines.values(), default=0)
 
 
 def row_label(variant: Variant, row: int) -> str:

@@ -245,7 +245,8 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     ratios = [ratio for _pairs, ratio in points]
     last = points[-1][0]
     margin = (upper - lower) / 8
-    chart = Chart(PAGE, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
+    frame = PAGE._replace(left=72)  # The words at the left are longer than numbers.
+    chart = Chart(frame, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
     chart.rules([Tick(upper, _("gain"), "h1"), Tick(0, "0"), Tick(lower, _("no gain"), "h0")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
     chart.line(points)

@@ -26,8 +26,8 @@ class FinishedTournaments:
         self._winners: _Newest[list[str]] = _Newest(_MOST_WINNERS)
 
     def winners(self, connection: Connection, tournament: Tournament) -> list[str]:
-        """Return the labels of the entries with the first rank; empty if the tournament is not finished."""
-        if tournament.state is not TournamentState.FINISHED or tournament.settings.sprt:
+        """Return the labels of the winners (see `winners_of`); empty if the tournament is not finished."""
+        if tournament.state is not TournamentState.FINISHED:
             return []
         return self._winners.get(
             _version(tournament), lambda: winners_of(tournament, standings(connection, tournament))

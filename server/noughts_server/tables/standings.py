@@ -289,10 +289,13 @@ def tie_notes(rows: Iterable[RankedEntry]) -> list[str]:
 
 
 def _tied_groups(rows: Iterable[RankedEntry]) -> list[list[RankedEntry]]:
-    """Return the rows in groups of entries that are tied with each other. A row without a tie-break begins a group."""
+    """Return the rows in groups of entries with equal points that are tied with each other.
+
+    A row without a tie-break begins a group, and so does one that its points put behind others of the same round.
+    """
     groups: list[list[RankedEntry]] = []
     for row in rows:
-        if row.tie_break is None or not groups:
+        if row.tie_break in (None, TieBreak.POINTS) or not groups:
             groups.append([])
         groups[-1].append(row)
     return groups
@@ -322,9 +325,6 @@ def _tie_note(group: Sequence[RankedEntry]) -> str:
     text = ", ".join(steps[:_MOST_LABELS])
     if len(steps) > _MOST_LABELS:
         text = _("%(list)s, and %(count)s more", list=text, count=number_text(len(steps) - _MOST_LABELS))
-    points_differ = any(row.tie_break is TieBreak.POINTS for row in group[1:])
-    if points_differ:
-        return f"{text}."
     points, shown = group[0].points, number_text(group[0].points, "g")
     if points != int(points):
         return pgettext("a fraction", "%(points)s points: %(text)s.", points=shown, text=text)

@@ -67,14 +67,9 @@ def sentences(tournament: Document, matches: list[Document], games: dict[int, Do
     return [sentence for sentence in told if sentence is not None]
 
 
-def _upset(story: Document, games: dict[int, Document], winners: int, *, is_bracket: bool) -> Sentence:
+def _upset(story: Document, games: dict[int, Document], winners: int, *, is_bracket: bool) -> Sentence | None:
     if story["upset_game"] not in games:
-        text = (
-            _("No bot beat another that was seeded more than one place ahead of it.")
-            if is_bracket
-            else _("No bot beat another that was placed more than one place ahead of it.")
-        )
-        return Sentence(_("No upset"), text, None)
+        return None
     better, worse = story["upset_loser_place"], story["upset_winner_place"]
     values = {
         "winner": story["upset_winner"],

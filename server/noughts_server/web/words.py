@@ -12,6 +12,7 @@ from markupsafe import Markup
 from noughts_referee.rules import base_name, in_words
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
+from noughts_server.core.board_geometry import geometry, longest_line
 from noughts_server.core.messages import N_, _, active_language, ngettext, number_text
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
@@ -212,14 +213,15 @@ def ending(termination: str | None) -> str:
 
 
 def how_ended(game: Mapping[str, Any]) -> str:
-    """Return how a game ended: `five in a row` for a line of five, `walkover` if nobody moved, else its ending."""
+    """Return how a game ended: `five in a row` by the longest line, `walkover` if nobody moved, else its ending."""
     won = game.get("winning_cells")
     if game["result"] == "*":
         return _("void")
     if game["termination"] == "adjudicated" and not game["moves"]:
         return _("walkover")
     if game["termination"] == "line" and won:
-        length = len(won)
+        board = geometry(game["variant"])
+        length = longest_line(board, won, game["moves"][-1]) if board else len(won)
         return _(_IN_A_ROW[length]) if length in _IN_A_ROW else _("%(length)s in a row", length=length)
     return ending(game["termination"])
 

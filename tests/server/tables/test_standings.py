@@ -91,7 +91,7 @@ def test_knockout_is_ranked_by_matches_won_then_by_points() -> None:
         ("B", 4, 0),
     ]
     assert [row.tie_break for row in standings] == [None, None, None, TieBreak.POINTS]
-    assert tie_notes(standings) == ["D before B by points (0.5 to 0)."]
+    assert tie_notes(standings) == []  # different points are no tie
 
 
 def test_each_broken_tie_has_a_note_with_its_values() -> None:

@@ -104,7 +104,18 @@ def test_numbers_times_and_words_follow_the_language() -> None:
         assert number_text(1234567.5, ",.1f") == "1,234,567.5"
         assert month("2026-03") == "2026年3月"
         assert duration(7500) == "2 小时 5 分"
-        assert how_ended({"result": "1-0", "termination": "line", "moves": [1], "winning_cells": [1] * 5}) == "五连"
+        assert (
+            how_ended(
+                {
+                    "variant": "gomoku",
+                    "result": "1-0",
+                    "termination": "line",
+                    "moves": [5],
+                    "winning_cells": [1, 2, 3, 4, 5],
+                }
+            )
+            == "五连"
+        )
         assert (
             time_control({"bank_us": 60_000_000, "increment_us": 500_000, "move_us": 0})
             == "60\u00a0秒 + 每着 0.5\u00a0秒"

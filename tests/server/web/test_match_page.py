@@ -32,12 +32,14 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
             page.goto(path)
             expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
             assert site.post(f"{path}/start", form, cookie=cookie).status == 303
-            expect(page.get_by_role("heading", name="Gain proven")).to_be_visible()
+            expect(page.get_by_role("heading", name="lea-new is stronger")).to_be_visible()
+            page.get_by_text("Details", exact=True).click()
             expect(page.get_by_role("group", name="LLR over pairs of games").locator("svg")).to_be_visible()
             expect(page.get_by_role("img", name="½: 0, ")).to_be_visible()
             expect(page.get_by_role("heading", name="By ending")).to_be_visible()
             expect(page.locator("code[data-copy]")).to_contain_text("lea-new against lea-old: gain proven")
             page.reload()  # a page that is no longer live
+            page.get_by_text("Details", exact=True).click()
             page.get_by_role("button", name="Copy").click()
             expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
     statistics = site.get(f"/api/v1{path}").document["match"]

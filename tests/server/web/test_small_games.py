@@ -39,7 +39,29 @@ def test_clocks_of_pages_are_those_of_scripts(micros: int | None, words: str) ->
     ],
 )
 def test_endings_name_the_length_of_the_line(result: str, termination: str, won: list[int], words: str) -> None:
-    assert how_ended({"result": result, "termination": termination, "winning_cells": won}) == words
+    game = {"variant": "gomoku20", "result": result, "termination": termination, "moves": [1], "winning_cells": won}
+    assert how_ended(game) == words
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "variant, won, last, words",
+    [
+        ("connect4", [3, 2, 1, 0, 10, 17, 24], 3, "four in a row"),  # two lines of four
+        ("connect4", [38, 37, 36, 35, 39, 31, 24, 17], 38, "five in a row"),  # five across, four up
+        ("qubic", [0, 21, 42, 63, 1, 2, 3], 0, "four in a row"),  # one of the two lines goes through the layers
+    ],
+)
+def test_two_lines_at_once_count_as_the_longer_one(
+    site: Site, browser: Browser, variant: str, won: list[int], last: int, words: str
+) -> None:
+    game = {"variant": variant, "result": "1-0", "termination": "line", "moves": [last], "winning_cells": won}
+    assert how_ended(game) == words
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        module = f"/static/{static_files()[0]}/words.js"
+        end = page.evaluate("async ([module, game]) => (await import(module)).ending(game)", [module, with_board(game)])
+        assert end == words
 
 
 def game(number: int, **fields: object) -> dict[str, Any]:
@@ -62,7 +84,7 @@ def test_cards_show_pieces_clocks_the_last_move_and_the_winner(site: Site, brows
         expect(card.locator(".pair.second b")).to_have_text("0:08.0")
         expect(card.locator(".pair.first b")).to_have_text("1:04")
         expect(card.locator(".said")).to_have_text("move 2: d2")
-        over = {"state": "ended", "result": "0-1", "termination": "line", "winning_cells": [1, 2, 3, 4]}
+        over = {"state": "ended", "result": "0-1", "termination": "line", "winning_cells": [31, 32, 33, 34]}
         show(page, [game(1, moves=[38, 31], **over)])
         expect(card.locator(".pair.second")).to_have_class("pair second winner")
         assert card.locator(".pair > b").all_inner_texts() == ["0", "1"]

@@ -56,7 +56,8 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
         expect(page.get_by_text("with priority 5 and share 300 %")).to_be_visible()
         expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
         with in_other_thread(bots_online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
-            expect(page.get_by_role("heading", name="Gain proven")).to_be_visible()
+            expect(page.get_by_role("heading", name="is stronger")).to_be_visible()
+        page.get_by_text("Details", exact=True).click()
         expect(page.get_by_role("group", name="LLR over pairs of games").locator("svg")).to_be_visible()
         page.goto("/tests")
         expect(page.get_by_role("region", name="Decided and stopped").locator("tbody tr")).to_contain_text(

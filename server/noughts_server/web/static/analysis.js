@@ -3,8 +3,8 @@ import { _ } from "./words.js";
 
 const FIRST_WAIT = 1000; // Milliseconds before the second request. Each later wait is longer.
 const GROWTH = 1.5;
-const LONGEST_WAIT = 30000;
-const MOST_REQUESTS = 40; // About 17 minutes.
+const LONGEST_WAIT = 8000;
+const MOST_REQUESTS = 60; // About 7 minutes.
 const UNFINISHED = ["live", "none", "pending", "busy"];
 const place = () => document.getElementById("analysis");
 
@@ -21,11 +21,13 @@ export async function analyse(name, show) {
     if (asked) await new Promise((resolve) => setTimeout(resolve, wait));
     if (asked) wait = Math.min(LONGEST_WAIT, GROWTH * wait);
     await visible();
+    hideReload(true);
     const answer = await fetch(`/${name}/analysis`).catch(() => null);
     if (!answer?.ok) continue;
     const text = await answer.text();
     const section = new DOMParser().parseFromString(text, "text/html").getElementById("analysis");
     if (section) replace(section);
+    hideReload(true);
   }
   if (isUnfinished()) stopWaiting();
   show();
@@ -50,7 +52,14 @@ function stopWaiting() {
   const note = place().querySelector("p");
   const words = _("The analysis takes long, and this page no longer waits for it.");
   if (note && place().dataset.state !== "none") note.firstChild.textContent = `${words} `;
+  hideReload(false);
   say(words);
+}
+
+// Hides or shows the link that loads the page again, which needs no scripts.
+function hideReload(isHidden) {
+  const link = place()?.querySelector(".reload");
+  if (link) link.hidden = isHidden;
 }
 
 // Has screen readers read the words.

@@ -98,9 +98,9 @@ function outcome() {
 function seconds(micros) {
   return micros < 1000
     ? `${micros} µs`
-    : micros < 1e6
-      ? `${(micros / 1000).toFixed(1)} ms`
-      : `${(micros / 1e6).toFixed(2)} s`;
+    : micros < 1e5
+      ? `${Math.round(micros / 1000)} ms`
+      : `${(micros / 1e6).toFixed(1)} s`;
 }
 
 // The link that opens this position against a bot: the position before the last move if the game ended on the board.

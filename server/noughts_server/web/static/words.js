@@ -27,9 +27,10 @@ export function count(number) {
 }
 
 // Returns how a game ended, in the words of players; `words.py` has the same for pages.
-export function ending({ termination, moves = [], winning_cells: cells = [] }) {
+export function ending({ termination, moves = [], winning_cells: cells = [], winning_lines: lines = [], board }) {
   if (termination === "adjudicated" && !moves.length) return _("walkover");
-  if (termination === "line") return inRow(cells.length);
+  if (termination === "line")
+    return inRow(lines.length > 1 || board?.layers > 1 ? longest(board, cells, lines) : cells.length);
   const words = {
     board_full: _("board full"),
     illegal_move: _("illegal move"),
@@ -41,6 +42,14 @@ export function ending({ termination, moves = [], winning_cells: cells = [] }) {
     void: _("void"),
   };
   return words[termination] ?? termination.replaceAll("_", " ");
+}
+
+// Returns the length of the longest winning line. On a board with layers all are as long as the board is wide.
+function longest({ columns, layers }, cells, lines) {
+  if (layers > 1) return Math.min(columns, cells.length);
+  const row = (cell) => Math.floor(cell / columns);
+  const steps = ([a, b]) => Math.max(row(b) - row(a), Math.abs((a % columns) - (b % columns)));
+  return 1 + Math.max(...lines.map(steps));
 }
 
 function inRow(length) {
