@@ -127,3 +127,12 @@ def test_records_show_their_games(site: Site, browser: Browser) -> None:
             expect(first).to_contain_text(title)
         page.get_by_role("link", name="Quickest win").first.click()
         expect(page.locator("#board svg")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/bots", "/leaderboard?variant=tictactoe", "/search?q=m", "/records", "/bots/winner"])
+def test_names_and_ratings_of_bots_fit_a_phone(site: Site, browser: Browser, path: str) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for table in page.locator(".scroll:has(table)").all():
+            assert table.evaluate("place => place.scrollWidth <= place.clientWidth + 1")
