@@ -232,9 +232,9 @@ def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
 
 
 def test_the_page_of_a_bot_links_to_the_leaderboard_that_has_its_rank(site: Site) -> None:
-    rank, link = re.findall(r'Rank (\d+) by <a href="([^"]+)">', site.get("/bots/random").text)[0]
+    rank, link = re.findall(r'Rank (\d+) in the <a href="([^"]+)">', site.get("/bots/random").text)[0]
     board = site.get(link.replace("&amp;", "&")).text
-    assert "live ratings, which change with every game</caption>" in board
+    assert "Elo ratings, updated after each game</caption>" in board
     assert re.search(rf'data-value="{rank}">{rank}</td><th scope="row" title="random">', board)
 
 
