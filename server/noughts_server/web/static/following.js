@@ -40,11 +40,11 @@ function notify(title, body, address) {
 
 // Compares a tournament with its last known state, and notifies if it has begun or ended. `quiet`: only remembers.
 async function check(name, quiet) {
-  const before = stored(STATES, {})[name];
-  if (ENDED.includes(before)) return;
+  if (ENDED.includes(stored(STATES, {})[name])) return;
   const answer = await fetch(by(name));
   if (!answer.ok) return;
   const told = await answer.json();
+  const before = stored(STATES, {})[name]; // Another check can have notified in the meantime.
   const names = stored(NAMES, []);
   const bots = told.standings.filter((row) => names.includes(row.bot_version.split("/versions/")[0]));
   if (!names.includes(name) && !bots.length) {
