@@ -42,6 +42,7 @@ class Game:
     thoughts: dict[int, Thought] = field(default_factory=dict)
     margins_us: tuple[int, int] | None = None
     late_moves: tuple[int, int] = (0, 0)
+    time_factor: float | None = None
     round: int = 0
     tournament: dict[str, Any] = field(default_factory=dict)
 
