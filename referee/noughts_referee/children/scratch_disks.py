@@ -13,7 +13,10 @@ from noughts_referee.children import kernel
 from noughts_referee.children.sandbox import Limits
 
 _HEADROOM_DIVISOR = 16
-"""A disk is larger than the limit by this part of it, so that `watch` can report which limit a child exceeds."""
+"""A disk is a sixteenth larger than the limit, so that a child can exceed the limit and `watch` reports it.
+
+On a smaller disk, only a write of the child would fail.
+"""
 _MORE_FILES = 16
 """Further files that a disk can hold above its limit, so that a small limit works, too."""
 _CAN = 0

@@ -55,7 +55,7 @@ def last_write(end: int, now: Now) -> int:
 
 
 def pipe_bytes(end: int) -> int:
-    """Return how many bytes a pipe holds; the usual number if the system does not say."""
+    """Return the capacity of a pipe in bytes; the usual capacity if the system does not report it."""
     if sys.platform != "linux":
         return _USUAL_BYTES
     return fcntl.fcntl(end, fcntl.F_GETPIPE_SZ)

@@ -1,9 +1,10 @@
 """Moves that renju forbids the first side, Black: overlines, double fours and double threes.
 
 The threats that a stone makes in a line depend on the stone and the ten cells around it, five on either side. Each of
-these holds a black stone, is free, or neither: at most 59,049 patterns, computed once each. A three counts only if the
-stone that would turn it into a straight four is itself allowed, with the new stone in place. This test recurses, and
-ends because each step adds a stone.
+these is black, free, or blocked (a white stone or off the board): at most 59,049 patterns, computed once each.
+
+A three counts only if the stone that would turn it into a straight four is itself allowed, with the new stone in place.
+This test recurses, and ends because each step adds a stone.
 
 Source: the rules of the Renju International Federation, section 9. They do not say whether a stone that makes a five in
 one line can complete a three in another; here it cannot.
@@ -46,15 +47,19 @@ class _Ray(NamedTuple):
     mask: int
     """After the shift, the cells that are on the board, a step apart."""
     modulus: int
-    """2**step - 2. Modulo that, 2**(n * step) leaves 2**n, so the stones end up next to each other."""
+    """2**step - 2: 2**(n * step) modulo this is 2**n, which brings the stones next to each other.
+
+    In a row they are already, so it is 2**11, which changes nothing.
+    """
     edge: int
-    """The set of the eleven cells that are off the board."""
+    """Those of the eleven cells that are off the board, as bits."""
     step: int
 
 
 class _Renju:
     def __init__(self, board: Board) -> None:
-        # The stones are first shifted by this much, so that even the first cell has eleven numbers around it.
+        # Sets of stones are first shifted by this many bits, so that a cell up to five steps before the first one still
+        # has a bit, which is 0.
         self._lead = _REACH * (board.columns + 1)
         self._rays = tuple(
             tuple(self._ray(board, row, column, across, down) for across, down in ((1, 0), (0, 1), (1, 1), (-1, 1)))
@@ -72,7 +77,6 @@ class _Renju:
             else:
                 edge |= 1 << place
         shift = self._lead + row * board.columns + column - _REACH * step
-        # Along a row the cells are already adjacent, so the modulus changes nothing.
         modulus = (1 << step) - 2 if step > 1 else 1 << _WIDTH
         return _Ray(shift, mask, modulus, edge, step)
 
@@ -90,7 +94,8 @@ class _Renju:
         for shift, mask, modulus, edge, _ in self._rays[cell]:
             near = black >> shift & mask
             if near:
-                made += _MADE[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]
+                blocked = (white >> shift & mask) % modulus | edge
+                made += _MADE[(near % modulus) << _WIDTH | blocked]
         return made
 
     def _kind(self, black: int, white: int, cell: int, made: int) -> str | None:
@@ -108,7 +113,8 @@ class _Renju:
         placed = black | 1 << cell + self._lead
         for shift, mask, modulus, edge, step in self._rays[cell]:
             near = black >> shift & mask
-            for distance in _COMPLETING[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]:
+            blocked = (white >> shift & mask) % modulus | edge
+            for distance in _COMPLETING[(near % modulus) << _WIDTH | blocked]:
                 if self._may_complete(placed, white, cell + distance * step):
                     # A line has at most one three.
                     threats += 1
@@ -122,15 +128,18 @@ class _Renju:
 
 
 class _Line:
-    """Eleven cells in a line with Black's stone in the middle: its other stones, and the free cells."""
+    """Eleven cells in a line with Black's stone in the middle: its other stones, and the free cells.
+
+    In a pattern, the upper 11 bits are Black's stones, and the lower 11 bits the blocked cells.
+    """
 
     def __init__(self, pattern: int) -> None:
-        taken = pattern & (1 << _WIDTH) - 1
+        blocked = pattern & (1 << _WIDTH) - 1
         self.black = pattern >> _WIDTH | 1 << _REACH
-        self.free = ~(self.black | taken) & (1 << _WIDTH) - 1
+        self.free = ~(self.black | blocked) & (1 << _WIDTH) - 1
 
     def run(self) -> int:
-        """Return the number of adjacent stones around the middle."""
+        """Return the length of the run of black stones that contains the middle one."""
         length = 1
         for direction in (1, -1):
             place = _REACH + direction

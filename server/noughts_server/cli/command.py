@@ -136,7 +136,7 @@ def _load(line: str, row: Command) -> Any:
 
 
 def _with_messages(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
-    """Return the function that typer calls. It reports errors of the command as messages, see `errors.reporting`."""
+    """Return the function that typer calls. It reports errors as messages, see `explanations.reporting`."""
     call = spread(function)
 
     @wraps(call)

@@ -30,7 +30,8 @@ def read_address(text: str, option: str) -> tuple[str, int]:
 def read_server(server: str | None) -> str:
     """Return the address to call, or several: that of the option, of the environment, or the default."""
     from_environment = os.environ.get(SERVER_VARIABLE)
-    # Commands with a file of settings read the variable as the value of the option.
+    # In commands with a configuration file, `server` can come from the variable: typer reads it. Errors then name the
+    # variable.
     option = SERVER_VARIABLE if server in (None, from_environment) else "--server"
     if server is None:
         server = from_environment or DEFAULT_SERVER

@@ -7,8 +7,8 @@ from noughts_referee.clock import MICROSECONDS, TimeControl
 from noughts_referee.rules import Variant
 
 _FILLED_SHARE = 0.9
-_TIMES_SHORTEST_GAME = 6
-"""Typical games of many variants fill this share of the board, or last this many times as long as the shortest game."""
+_TIMES_TWO_LINES = 6
+"""Typical games fill this share of the board, or have this many times as many plies as both sides need for a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,10 @@ class Forecast:
     most: int | None
     """The maximal number of games, e.g. with all extra pairs of a knockout; None as for `least`."""
     waves: tuple[int, ...]
-    """The number of games that can be concurrent, wave by wave; for a ladder, one game pair for all entries."""
+    """The number of games of each wave. Games of a wave can be concurrent; the next wave needs their results.
+
+    A ladder has a single wave, in which each entry plays one pairing.
+    """
 
     @property
     def usual(self) -> int:
@@ -36,11 +39,12 @@ class Forecast:
 
 
 def usual_plies(variant: Variant, draw_after: int = 0) -> int:
-    """Return the estimated plies of a game: 90 % of the cells, or six times the shortest game if that is less.
+    """Return the estimated plies of a game: 8 in tic-tac-toe, 38 in Connect Four, 60 in Gomoku.
 
-    Tic-tac-toe has 8, Connect Four 38, Gomoku 60; at most `draw_after` if that is not 0.
+    That is 90 % of the cells, or six times as many plies as both sides need to complete a line if that is less. The
+    result is at most `draw_after` if that is not 0.
     """
-    plies = min(round(_FILLED_SHARE * variant.cells), _TIMES_SHORTEST_GAME * (variant.shortest_win + 1))
+    plies = min(round(_FILLED_SHARE * variant.cells), _TIMES_TWO_LINES * (variant.shortest_win + 1))
     return max(1, min(plies, draw_after) if draw_after else plies)
 
 

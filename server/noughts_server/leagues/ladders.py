@@ -23,7 +23,7 @@ from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import get_bot
-from noughts_server.store.people.tokens import LIVE_OWNER, create_token
+from noughts_server.store.people.tokens import HOUSE_OWNER, create_token
 
 _BOARDS = 2
 """Concurrent games of a ladder of `noughts live`, so that a page can show all of them."""
@@ -88,7 +88,7 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
     Yield a token with which another bot can log in.
     """
     now = server.store.now_ms()
-    created = await server.store.write(partial(create_token, owner=LIVE_OWNER, label="noughts live", now_ms=now))
+    created = await server.store.write(partial(create_token, owner=HOUSE_OWNER, label="noughts live", now_ms=now))
     token = created.secret
     async with asyncio.TaskGroup() as tasks:
         names = await server.store.read(_names)
@@ -113,7 +113,7 @@ def _names(connection: Connection) -> dict[str, str]:
 def usable_name(connection: Connection, name: str) -> str:
     """Return a name for a bot of the house: `house-minimax` if `minimax` belongs to another owner."""
     try:
-        return name if get_bot(connection, name).owner == LIVE_OWNER else f"{LIVE_OWNER}-{name}"
+        return name if get_bot(connection, name).owner == HOUSE_OWNER else f"{HOUSE_OWNER}-{name}"
     except NotFound:
         return name
 

@@ -17,7 +17,7 @@ from noughts_server.runtime.supervised_child import supervised_child
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.anchors import register_anchor
-from noughts_server.store.people.tokens import LIVE_OWNER, create_token, revoke_tokens
+from noughts_server.store.people.tokens import HOUSE_OWNER, create_token, revoke_tokens
 
 logger = structlog.get_logger("noughts.server")
 
@@ -50,12 +50,12 @@ async def playing_levels(server: Server) -> AsyncIterator[list[str]]:
 
     def prepare(connection: Connection) -> tuple[str, dict[str, str]]:
         now = server.store.now_ms()
-        revoke_tokens(connection, owner=LIVE_OWNER, label=_LABEL, now_ms=now)
-        token = create_token(connection, owner=LIVE_OWNER, label=_LABEL, now_ms=now)
+        revoke_tokens(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=now)
+        token = create_token(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=now)
         names = {}
         for elo in sorted({elo for rows in levels().values() for elo in rows}):
             name = usable_name(connection, f"level-{elo}")
-            register_anchor(connection, owner=LIVE_OWNER, name=name, rating=float(elo), now_ms=now)
+            register_anchor(connection, owner=HOUSE_OWNER, name=name, rating=float(elo), now_ms=now)
             names[f"level:elo={elo}"] = name
         return token.secret, names
 
@@ -67,5 +67,5 @@ async def playing_levels(server: Server) -> AsyncIterator[list[str]]:
     async with supervised_child((_CHILD,), first_line, on_end):
         yield [ladder.name for ladder in level_ladders()]
     await server.store.write(
-        lambda connection: revoke_tokens(connection, owner=LIVE_OWNER, label=_LABEL, now_ms=server.store.now_ms())
+        lambda connection: revoke_tokens(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=server.store.now_ms())
     )

@@ -27,7 +27,10 @@ _TERMINATION = attrgetter("termination")
 
 @contextmanager
 def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> Iterator[None]:
-    """Log events inside the block. `conditions` returns those of a tournament, by key, whose games are played here."""
+    """Log events inside the block.
+
+    `conditions` returns the conditions of the tournament with this key; None if this server does not play its games.
+    """
 
     def on_presence(version: int) -> None:
         bot = sessions.name(version)

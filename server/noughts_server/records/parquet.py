@@ -1,7 +1,7 @@
 """Parquet files of games, moves or positions, which data frames and databases read; needs the extra `parquet`.
 
-`columns` lists the columns. Files are parsed only in a sandboxed process, because the decoder is a large library in C++
-and a few bytes can stand for gigabytes.
+The module `records.columns` lists the columns. Files are parsed only in a sandboxed process, because the decoder is a
+large library in C++ and a few bytes can stand for gigabytes.
 """
 
 import json
@@ -43,7 +43,9 @@ _END_BYTES = 1 << 16
 """Bytes at the end of a file that contain its metadata."""
 _TYPES = {"list<uint16>": pa.list_(pa.uint16()), "list<double>": pa.list_(pa.float64())}
 _TEXTS = ("game", "end_time", "event", "date")
+"""Columns that contain the value of the JSON document if it is a text."""
 _OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", "first_time", "second_time", "times_ms")
+"""Columns that always contain the value of the JSON document."""
 
 
 def _schema(rows: Rows, content: str = "") -> Any:
@@ -58,6 +60,7 @@ _GAMES = _schema(Rows.GAMES)
 
 
 def _game_row(record: RecordedGame, number: int) -> Iterator[_Row]:
+    """Yield the row of a game. A value that its column cannot contain exactly goes into the column `more`."""
     column_values = {
         "winning_cells": winning_cells(record),
         "opening": list(record.opening),

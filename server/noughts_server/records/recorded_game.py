@@ -50,9 +50,9 @@ def comments_by_ply(comments: Mapping[int, str]) -> dict[str, Any]:
 
 
 def thoughts_by_ply(thoughts: Mapping[int, Thought], *, times: bool = True) -> dict[str, Any]:
-    """Return what the bots' searches reported as a line of JSON has it, without times unless `times`.
+    """Return the reports of the bots' searches in the form of JSON Lines, with their times if `times`.
 
-    The result is empty without any.
+    The result is empty if there are none.
     """
     known = {str(ply): _thought_document(thoughts[ply], times=times) for ply in sorted(thoughts)}
     documents = {ply: document for ply, document in known.items() if document}
@@ -146,7 +146,7 @@ def flat_variant(record: RecordedGame, form: str) -> Variant:
 
 
 def parse_milliseconds(text: str) -> float:
-    """Return the time of this number. Raises RecordError."""
+    """Parse a number of milliseconds. Raises RecordError if it is too large or NaN, ValueError for other texts."""
     time = float(text)
     if not time < LONGEST_MS:
         raise RecordError(f"the time {text}ms", "milliseconds, as in 12.5ms")
@@ -161,18 +161,21 @@ def cell_at(variant: Variant, column: int, row: int, text: str) -> int:
 
 
 def without_forbidden_end(record: RecordedGame) -> RecordedGame:
-    """Return a game whose last move is forbidden and lost the game as one that ended by an illegal move, without it.
+    """If the last move is forbidden and its player lost, remove the move and record a loss by an illegal move.
 
-    Other programs write such a move to their files: in renju a foul of the first player.
+    Other games are returned unchanged. Other programs write such a move to their files: in renju a foul of the first
+    player.
     """
     forbids = variant_of(record.variant).forbids
     moves = record.moves
     side = (len(record.moves) - 1) & 1
+    # A repeated cell is another error, which the check of the game reports.
     if forbids is None or not moves or record.loser != side or len(set(moves)) < len(moves):
         return record
     own, opponent = (sum(1 << cell for cell in moves[first_ply:-1:2]) for first_ply in (side, 1 - side))
     if forbids(own, opponent, moves[-1], side) is None:
         return record
+    # The scores have an element for the removed move.
     more = {name: value for name, value in record.more.items() if name != "scores"}
     ending = str(Termination.ILLEGAL_MOVE)
     opening = min(record.opening_plies, len(moves) - 1)
@@ -180,5 +183,8 @@ def without_forbidden_end(record: RecordedGame) -> RecordedGame:
 
 
 def five_in_a_row(columns: int, rows: int) -> str:
-    """Return the name of free five in a row on this board; a smaller one uses its length. Raises RecordError."""
+    """Return the name of freestyle five in a row on this board. Raises RecordError.
+
+    If both sides of the board are shorter than five, the longer one is the length of a row.
+    """
     return variant_of(f"mnk:{columns},{rows},{max(1, min(5, max(columns, rows)))}").name

@@ -73,14 +73,14 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
     is_inside_value = False
     has_text = False
     has_tree = False
-    # Whether a bracket at the end of a line can begin a tree: the next line shows it.
+    # Whether a `(` at the end of a line can begin a tree: the next line shows it.
     is_undecided = False
     for number, line in enumerate(lines, start=1):
         has_text = has_text or not line.isspace()
         start = at = 0
         if is_undecided and not line.isspace():
             is_undecided = False
-            if not line.lstrip().startswith(";"):  # it was a bracket in the text between trees
+            if not line.lstrip().startswith(";"):  # it was a `(` in the text between trees
                 text_of_tree = []
                 size = 0
                 depth = 0
@@ -92,7 +92,7 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             elif mark == "]":
                 is_inside_value = False
             elif mark == "[":
-                is_inside_value = depth > 0
+                is_inside_value = True
             elif mark == "(":
                 if not depth:
                     first_line = number

@@ -55,6 +55,9 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         online = self._sessions.logins_online()
         requested = challenge_settings(request, seed=secrets.randbits(64))
 
+        # The variant for which the openings are checked, before the transaction below.
+        variant_of_openings = ""
+
         def new_challenge(connection: Connection) -> NewChallenge:
             challenger = _online(connection, online, name, version)
             if caller.only_owner not in (None, challenger.owner_id):
@@ -63,6 +66,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             opponent = _online(connection, online, opponent_name, opponent_version)
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
+            # An admin can challenge with another owner's bot. The opponent consents to the caller, and the limits of
+            # clocks are those between the two bots.
             if opponent.owner_id != caller.owner_id:
                 online[opponent.id].check_accepts()
             if opponent.owner_id != challenger.owner_id:
@@ -83,6 +88,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
 
         def create(connection: Connection) -> str:
             new = new_challenge(connection)
+            # `online` is a snapshot. So only a name that now belongs to another bot changes the variant, or lets a
+            # check succeed that failed before.
             if new.settings.openings and new.settings.variant != variant_of_openings:
                 hint = "Try again: one of the bots has another name since the request arrived."
                 raise WrongState(bot_name(name), got="renamed", expected="unchanged", hint=hint)
@@ -92,9 +99,9 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 limits = limits.with_changes(challenges=max(_MOST_OPEN_OF_SITE, limits.challenges))
             return create_challenge(connection, new, owner_id=caller.owner_id, now_ms=now, limits=limits).slug
 
-        variant_of_openings = ""
         if request.HasField("openings"):
-            # The transaction below reports the same error. A repeated request has no error: it gets its first answer.
+            # Ignore an error here: the transaction raises it again, except for a repeated request, which gets the
+            # stored answer.
             with suppress(NoughtsError):
                 new = await self._store.read(new_challenge)
                 variant_of_openings = new.settings.variant

@@ -25,6 +25,7 @@ class FeedServicer:
         visitor = VISITOR.get()
         bill = Bill(self._limiter, visitor)
         with self._limiter.watching(visitor):
+            # Wait until the visitor's limit of answer bytes permits a stream.
             await bill.grant(1)
             async with self._feed.watching(
                 request.name, request.from_sequence, request.epoch, boards=request.boards

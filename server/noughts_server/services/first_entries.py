@@ -27,7 +27,10 @@ class FirstEntries:
         self._limits = limits
 
     async def enter(self, bot: BotVersion, login: OnlineBot) -> None:
-        """Enter the bot if it is the first of its owner. A refusal is logged, and the next login tries again."""
+        """Enter the bot in the tournament of its owner's invitation, if no bot of the owner was entered so before.
+
+        A refusal is logged; the owner's next login or upload tries again.
+        """
         if self._store.outage is not None:
             return
         slug = await self._store.read(partial(first_tournament, owner_id=bot.owner_id))

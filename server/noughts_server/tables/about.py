@@ -25,16 +25,16 @@ class About(NamedTuple):
     byes: Mapping[str, int] = _EMPTY
     """Rounds without an opponent, by label."""
     bye_points: Mapping[str, float] = _EMPTY
-    """Points without a game, by label."""
+    """Points without a game of every entry, by label; most have 0. The labels are the list of entries."""
     withdrawn: Mapping[str, str] = _EMPTY
     """Reasons of withdrawals after the start, by label."""
     matches_won: Mapping[str, int] | None = None
-    """The matches that each entry of a knockout won, byes included, by label."""
+    """The matches that each entry of a knockout won, byes included, by label; None for other formats."""
     matches: Sequence[MatchRow] = ()
     """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 
     def file_facts(self, games: int, *, finished: bool) -> dict[str, Any]:
-        """Return the facts that the games of a file do not contain, for the line of the file's last game.
+        """Return the facts to store in the last line of a file of games, because no single game has them.
 
         `games` is the number of games in the file.
         """
@@ -67,7 +67,7 @@ class About(NamedTuple):
         }
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the displayed text of each known fact."""
+        """Yield the name and the displayed text of the format, the rounds and the times, if known."""
         facts = {
             "schedule": self.schedule,
             "rounds": str(self.rounds or ""),
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def time_text(time: str, own_times: Mapping[str, str]) -> str:
-    """Return the tournament's time control, followed by the own ones of entries in the natural order of labels."""
+    """Return the tournament's time control, followed by those of the entries that have their own, in natural order."""
     own = [f"{label} {own_times[label]}" for label in sorted(own_times, key=natural_key)]
     return f"{time} ({', '.join(own)})" if own else time
 

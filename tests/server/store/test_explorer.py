@@ -322,6 +322,20 @@ async def test_leaderboards_have_the_decisions_and_blunders_of_all_games(arena: 
     assert {row.decisions for row in (await arena.store.read(leaderboard)).items} == {0}
 
 
+async def test_decisions_count_in_games_that_begin_after_the_counted_plies(arena: Arena) -> None:
+    _, finished = await store_random_games(arena, "mnk:4,4,4", 60, opening=PLIES)
+    judge = Judge(parse_variant("mnk:4,4,4"))
+    expected = Accuracy()
+    for game in (game for game in finished if game.result is not Result.VOID):
+        for side in judge.judge(list(game.moves), game.opening_plies, Effort(None)):
+            expected = expected.plus(side)
+    await count_all(arena)
+    assert arena.rows(COUNTS) == []
+    assert expected.decisions
+    judged = arena.rows("SELECT sum(judged_games), sum(decisions), sum(blunders) FROM accuracies")
+    assert judged == [tuple(expected)]
+
+
 async def test_games_share_a_bounded_search_and_other_variants_have_no_counts(arena: Arena) -> None:
     await store_random_games(arena, "gomoku", 20, slug="large")
     # All positions of these games would take hours.

@@ -108,6 +108,7 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
         "loop_lag_seconds": status.loop_lag_seconds,
         "stalls": status.stalls,
         "stalled_seconds": status.stalled_seconds,
+        # How often a late question waited for an answer that could have arrived during a stall.
         "excused": status.excused,
         "database_bytes": status.database_bytes,
         "accepts": list(status.accepts),

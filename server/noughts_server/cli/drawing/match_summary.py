@@ -24,10 +24,11 @@ class MatchSummary:
     first: str
     second: str
     pairs: Iterable[PairRow]
+    """The scores of the two bots, by the one that moved first."""
     terminations: dict[str, int]
     """The number of games by termination."""
     statistics: MatchStatistics | None = None
-    """Statistics of pairs; None if only scores are known."""
+    """Statistics of the game pairs; None if only scores are known."""
     sprt: str = ""
     """The test, as `Sprt.parse` reads it; empty if there was none."""
 

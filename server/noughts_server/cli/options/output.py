@@ -62,7 +62,10 @@ class OutputOptions:
         *,
         first_whole: bool = False,
     ) -> None:
-        """Print a list: the document as JSON, or the rows as a table; if there are none, the text `empty`."""
+        """Print a list: the document as JSON, or the rows as a table; if there are none, the text `empty`.
+
+        `first_whole`: do not break the cells of the first column into lines.
+        """
         self.show(document, lambda: printing.print_rows(columns, rows, empty, first_whole=first_whole))
 
     def announce(self, document: Any, title: str, text: str) -> None:

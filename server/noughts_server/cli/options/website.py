@@ -33,7 +33,7 @@ AnalystOption = Annotated[
         "--analyst",
         metavar="SPEC",
         show_default=False,
-        help="Player whose opinions pages of games show, e.g. `gomocup:./engine`",
+        help="Bot whose evaluations the pages of games show, e.g. `gomocup:./engine`",
     ),
 ]
 ANALYST_TIME = Seconds(1)
@@ -52,6 +52,7 @@ def read_analyst(text: str | None, seconds: float) -> "AnalystSettings | None":
     spec = parse_spec(text)
     require_frames_on_pipes(spec, TRY_A_MATCH)
     if not check_startable(spec, SandboxMode.USUAL):
+        # Report wrong options now.
         make_bot(spec)
     return AnalystSettings(name=spec.label or spec.short, spec=text, seconds=float(seconds))
 

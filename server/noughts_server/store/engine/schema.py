@@ -261,7 +261,8 @@ tournaments = Table(
     Column("games_done", BigInteger, nullable=False),
     # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
     Column("unit_games", Integer, nullable=False),
-    # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
+    # Every slot up to this ordinal has its game; in a cancelled tournament, some have none. In rated tournaments those
+    # games are rated.
     Column("folded", BigInteger, nullable=False),
     # A Kind.
     Column("kind", SmallInteger, nullable=False, server_default="1"),

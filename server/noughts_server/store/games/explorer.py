@@ -1,9 +1,10 @@
 """The opening explorer: counts of the moves and results in the first positions of games.
 
-It also counts for each bot the decisions that kept the exact value of a game (`noughts_bots.reference.accuracy`).
+It also counts each bot's decisions and blunders (`noughts_bots.reference.accuracy`).
 
-Games of organised tournaments count, up to the first gap of their slots. Void games and challenges do not count. A game
-from a given opening counts from the position in which its bots began.
+Games of organised tournaments count up to `tournaments.folded`: the first gap in the played slots, or the last game if
+the tournament was cancelled. Void games and challenges do not count. A game from a given opening counts from the
+position in which its bots began.
 
 The counts and `tournaments.explored`, the last counted slot, change in one transaction. Each game therefore counts
 once, even if a process ends at any time. A writing transaction excludes all others, also those of other servers.
@@ -45,8 +46,11 @@ ENDED = -1
 """The move in a position in which a game ended."""
 _MOST_GAMES = 10
 """Limit of the games that an answer names."""
-_SEARCHED_A_GAME = 32
-"""Positions searched to judge a game, on average: 4,096 for all games of a step take about 0.1 s."""
+_POSITIONS_PER_GAME = 32
+"""Limit of the positions that are searched to judge a game, on average over the games of one `count_some`.
+
+Its default of 128 games allows 4,096 positions, which take about 0.1 s.
+"""
 _SMALL = 9
 """Cells of a board on which the search has no limit: all positions of tictactoe together take 20 ms."""
 _judges = Judges()
@@ -90,19 +94,20 @@ def count_some(connection: Connection, most: int = 128, tournament_id: int | Non
         return 0
     uncounted = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
     played = connection.execute(select(games).where(*uncounted).order_by(games.c.ordinal).limit(most)).all()
-    # Cancelled tournaments have gaps.
+    # A cancelled tournament has slots without games, so the last counted one can be after `explored + len(played)`.
     explored = played[-1].ordinal if len(played) == most else row.folded
     accuracy_of_entry: dict[int, Accuracy] = {}
     try:
         variant = parse_variant(row.variant)
         counts = _count_moves(variant, played)
-        accuracy_of_entry = _judge(variant, played, most * _SEARCHED_A_GAME)
+        accuracy_of_entry = _judge(variant, played, most * _POSITIONS_PER_GAME)
     except (ValueError, IndexError):
         # The variant's plugin is missing or has another board now, or a game is damaged. A rebuild counts the games
         # again.
         counts = {}
         explored = row.folded
-    if counts:
+    # Games that begin after the first `PLIES` have no counts, but their decisions are judged.
+    if counts or accuracy_of_entry:
         time = TimeControl(row.move_us, row.bank_us, row.increment_us)
         list_id = ensure_list(connection, row.variant, time.time_class)
         rows = [(list_id, *key, *counts[key]) for key in sorted(counts)]

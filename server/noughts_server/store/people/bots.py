@@ -22,7 +22,7 @@ from noughts_server.store.engine.schema import (
     tournaments,
 )
 from noughts_server.store.people.confusable_names import imitated_reference, look_alike, skeleton
-from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER
+from noughts_server.store.people.tokens import HOUSE_OWNER, SITE_OWNER
 from noughts_server.store.validation import check_name, check_text
 
 FIRST_VERSION = "1"
@@ -77,6 +77,7 @@ class BotVersion(NamedTuple):
     retired_at: int | None = None
     open_to_organisers: bool = False
     open_to_tests: bool = False
+    """Only `get_version` sets `open_to_organisers` and `open_to_tests`; see `Bot`."""
 
     @property
     def resource(self) -> str:
@@ -95,7 +96,8 @@ def log_in(
     """Return the bot `name` of this owner in this version (default: `1`); register both if they are new.
 
     Raises InvalidArgument, PermissionDenied if the name belongs to another owner, WrongState if the bot is retired, and
-    LimitReached if the owner has too many bots or versions (`limits` None: unlimited).
+    LimitReached if the owner has too many bots or versions. For the server's own bots, `limits` is None: then neither
+    the limits nor names that look alike are checked.
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
@@ -162,13 +164,13 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     """
     match = _CHOSEN_NAMES.fullmatch(name)
     first_word, *rest = _WORDS.split(name, maxsplit=1)
-    reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if rest and skeleton(first_word) == skeleton(owner)}
+    reserved = {owner for owner in (SITE_OWNER, HOUSE_OWNER) if rest and skeleton(first_word) == skeleton(owner)}
     reserved |= {match["owner"].lower()} if match else set()
     if reserved:
         own = connection.scalar(select(owners.c.name).where(owners.c.id == owner_id)) or ""
         others = reserved - {own.lower()}
-        other_owners = select(owners.c.id).where(func.lower(owners.c.name).in_(others - {SITE_OWNER, LIVE_OWNER}))
-        if others & {SITE_OWNER, LIVE_OWNER} or connection.execute(other_owners.limit(1)).first():
+        other_owners = select(owners.c.id).where(func.lower(owners.c.name).in_(others - {SITE_OWNER, HOUSE_OWNER}))
+        if others & {SITE_OWNER, HOUSE_OWNER} or connection.execute(other_owners.limit(1)).first():
             raise PermissionDenied(bot_name(name), hint=f"It is reserved for {min(others)}. Choose another name.")
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
     starts = [name[:end].lower() for end in ends]
@@ -262,6 +264,8 @@ def rename_bot(
     limits: Limits | None = None,
 ) -> Bot:
     """Rename a bot (with `owner_id`, only of this owner). Its old name stays reserved for its owner.
+
+    If `limits` is None, neither the limits nor names that look alike are checked.
 
     Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists, LimitReached.
     """

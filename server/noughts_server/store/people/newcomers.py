@@ -12,14 +12,14 @@ from noughts_server.store.people.confusable_names import look_alike, looks_like_
 from noughts_server.store.people.invitations import Invitation, use_invitation
 from noughts_server.store.people.proofs import SolvedChallenge, use_challenge
 from noughts_server.store.people.scopes import PLAY, SUBMIT
-from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER, NewToken, create_owner, create_token
+from noughts_server.store.people.tokens import HOUSE_OWNER, SITE_OWNER, NewToken, create_owner, create_token
 
 OPEN_SCOPES = (PLAY, SUBMIT)
 """The scopes of the tokens of those who register without an invitation."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?=[A-Za-z0-9])){1,31}")
 _EXPECTED = "2 to 32 characters from a-z, A-Z and 0-9, with single `-`, `_` or `.` between them"
 _RESERVED = ("admin", "administrator", "moderator", "noughts", "official", "operator", "organiser", "root", "server")
-_RESERVED_SKELETONS = {skeleton(name) for name in (*_RESERVED, SITE_OWNER, LIVE_OWNER)}
+_RESERVED_SKELETONS = {skeleton(name) for name in (*_RESERVED, SITE_OWNER, HOUSE_OWNER)}
 _NOBODY = 0
 """The key of no owner."""
 

@@ -67,8 +67,8 @@ class Caller(NamedTuple):
         return None if ADMIN in self.scopes else self.owner_id
 
 
-SITE_OWNER, LIVE_OWNER = "site", "house"
-"""The owners of the bots of the server's own website, and of `noughts live`."""
+SITE_OWNER, HOUSE_OWNER = "site", "house"
+"""The owners of the server's own bots: those of its website, and those of `noughts live` and `--house-bots`."""
 
 
 def create_owner(connection: Connection, name: str) -> int:

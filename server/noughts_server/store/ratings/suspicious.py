@@ -54,7 +54,7 @@ class Pattern(IntEnum):
     RATING_MOVED = 1
     """The bots of one other owner have moved the bot's rating by at least `schema.LARGE_MOVE` points."""
     GIVEN_UP = 2
-    """At least half of the bot's losses against one owner are resignations or faults of its own."""
+    """At least half of the bot's losses against one owner are resignations, faults or losses by its own scores."""
     SHORT_LOSSES = 3
     """At least half of the bot's losses against one owner are short."""
     CONCEDED = 4

@@ -93,7 +93,7 @@ class Tournament:
     unit_games: int
     """Slots of a unit; 0 before the start."""
     folded: int
-    """Every slot up to this ordinal has its game."""
+    """Every slot up to this ordinal has its game; in a cancelled tournament, some have none."""
     kind: Kind
     joining: Joining
     reason: str

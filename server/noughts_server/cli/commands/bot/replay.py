@@ -1,4 +1,4 @@
-"""`noughts bot check --positions` and `--puzzles`: a bot answers the positions of a file, which name the best moves."""
+"""`noughts bot check --positions` and `--puzzles`: a bot answers positions that name the best moves or a mistake."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -28,14 +28,15 @@ def replay(
     start_seconds: float,
     output: OutputOptions,
 ) -> None:
-    """Ask the bot for a move in each position, and print those in which it plays none of the best.
+    """Ask the bot for a move in each position, and print those that it fails.
 
-    `option` is what the user typed, for errors about the file.
+    It fails if it plays none of the best moves, repeats the mistake, or resigns. `option` is what the user typed, for
+    errors about the file.
     """
     numbered = list(_read(file, option))
     if not numbered:
         raise Problem(f"{option}: got no position, expected a JSON document per line")
-    repeated: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
     lines = []
     done = 0
     with counting("Positions") as show:
@@ -48,14 +49,14 @@ def replay(
                     move = _move(bot, position)
                     show(done, len(numbered))
                     if move is None or mistake.is_repeated_by(move):
-                        repeated.append({"line": number, **mistake.document(), "played": move})
+                        failed.append({"line": number, **mistake.document(), "played": move})
                         reply = "resigned" if move is None else f"played {cell_name(variant, move)}"
                         lines.append(f"line {number}: {mistake.position}: {reply}, {_expected(mistake)}")
     total = len(numbered)
-    document = {"spec": str(spec), "positions": total, "passed": total - len(repeated), "failed": repeated}
-    lines.append(f"{total - len(repeated)} of {printing.count(total, 'position')} passed.")
+    document = {"spec": str(spec), "positions": total, "passed": total - len(failed), "failed": failed}
+    lines.append(f"{total - len(failed)} of {printing.count(total, 'position')} passed.")
     output.show(document, "\n".join(lines))
-    if repeated:
+    if failed:
         raise SystemExit(FAILED)
 
 

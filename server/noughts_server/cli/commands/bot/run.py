@@ -203,7 +203,10 @@ async def _play_all(players: dict[str, _Player]) -> None:
 
 
 def _event_printer(output: OutputOptions, name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
-    """Return the function that prints events of a bot; of several failures to connect only those with news."""
+    """Return the function that prints events of a bot.
+
+    Text omits failed attempts to connect that repeat the last one (see `is_news`); JSON has every event.
+    """
     if output.is_json:
         return lambda event: printing.print_json({"bot": name, "event": str(event)})
     last_event: Online | ConnectionLost | None = None

@@ -23,8 +23,11 @@ def suspicious(*, server: ServerOptions, output: OutputOptions) -> None:
 
     Each row is a reason to look at the games, not a proof. `rating-moved`: the bots of one other owner have moved the
     rating by at least 300 points. `given-up`: at least half of the bot's losses against one owner, and at least 10, are
-    resignations or its own faults. `short-losses`: the same for games of less than a third of the usual moves.
-    `conceded`: an organiser's bots lost at least three games because the organiser stopped the tournament during them.
+    resignations, its own faults or losses by its own scores. Against other owners, their share is at most half as
+    large. `short-losses`: the same for games of less than a third of the usual moves. `conceded`: an organiser's bots
+    lost at least three games because the organiser stopped the tournament during them.
+
+    The column `counted` has the losses that show the pattern, `points` the change of the rating by `rating-moved`.
     """
     with server.connected(token_needed=True) as client:
         results = client.call(client.leaderboards.FindSuspiciousResults, pb.FindSuspiciousResultsRequest()).results
