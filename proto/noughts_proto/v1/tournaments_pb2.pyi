@@ -312,7 +312,7 @@ class Tournament(_message.Message):
     """Whether the scores, the reports of searches and the comments that bots send are stored with the games."""
     live_analysis: _builtins.bool
     """Whether games can be analysed before the tournament is over. Unset: only after its end, because bots could use an
-    analysis in their later games.
+    analysis in their later games; in a ladder, which has no end, after all games of a pairing.
     """
     own_rated: _builtins.bool
     """Output only. Whether games between bots of one owner are rated."""

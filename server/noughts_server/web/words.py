@@ -249,6 +249,15 @@ def titled(tournament: dict[str, Any]) -> str:
     return f"{_('Guest')} \N{EN DASH} {players[1] or players[2]}" if players else title
 
 
+def player(label: str, tournament: dict[str, Any]) -> str:
+    """Return an entry of a tournament as its title names it: `Guest` for a visitor of the website."""
+    owner = re.escape(tournament["owner"])
+    entry = re.fullmatch(rf"{owner}-(.+)-\d+", label) if titled(tournament) != tournament["title"] else None
+    if entry is None:
+        return label
+    return _("Guest") if entry[1] == "guest" else entry[1]
+
+
 def score(document: dict[str, Any]) -> Score:
     """Return the score in a document."""
     return Score(document["wins"], document["draws"], document["losses"])
@@ -306,6 +315,7 @@ _FUNCTIONS = (
     how_ended,
     clock,
     titled,
+    player,
     when,
     time_control,
 )

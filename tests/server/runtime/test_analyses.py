@@ -158,15 +158,20 @@ async def test_only_the_organiser_allows_analysis_of_a_live_tournament(tmp_path:
         assert (await requested(arena, 1, "plate")).refusal == ""
 
 
-async def test_games_of_running_challenges_and_ladders_are_not_analysed(tmp_path: Path) -> None:
+async def test_ladders_allow_analysis_after_a_pairing_challenges_after_the_end(
+    tmp_path: Path,
+) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         tournament = await arena.tournament("cup", games_per_pair=4)
         await arena.commit((await arena.play(tournament))[:1])
         arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
         assert "the tournament is not over" in (await requested(arena, 1)).refusal
         ladder = await arena.tournament("ladder", schedule=LADDER)
-        await arena.commit(await arena.play(ladder))
-        assert "has no end before its organiser cancels it" in (await requested(arena, 1, "ladder")).refusal
+        first, second, *_ = await arena.play(ladder)
+        await arena.commit([first])
+        assert (await requested(arena, 1, "ladder")).refusal == "the other games of this pairing are not over"
+        await arena.commit([second])
+        assert (await requested(arena, 1, "ladder")).game is not None
 
 
 async def test_analysis_of_another_version_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.web.words import game, how_ended, titled
+from noughts_server.web.words import game, how_ended, player, titled
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,15 @@ def test_variants_have_plain_names(variant: str, words: str) -> None:
 )
 def test_games_in_the_browser_are_called_by_their_players(title: str, words: str) -> None:
     assert titled({"name": "tournaments/spring", "title": title, "owner": "site"}) == words
+
+
+@pytest.mark.parametrize(
+    "label, words", [("site-guest-12", "Guest"), ("site-minimax-13", "minimax"), ("ada-2", "ada-2")]
+)
+def test_winners_of_games_in_the_browser_are_named_as_in_its_title(label: str, words: str) -> None:
+    game = {"name": "tournaments/spring", "title": "site-guest-12 - site-minimax-13", "owner": "site"}
+    assert player(label, game) == words
+    assert player("site-guest-12", {**game, "title": "Spring"}) == "site-guest-12"
 
 
 @pytest.mark.parametrize(

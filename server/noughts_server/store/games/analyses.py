@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, se
 from noughts_referee.rules import Result
 from noughts_server.store.engine.schema import TournamentState, analyses, games, tournaments
 from noughts_server.store.games.games import StoredGame, get_game
-from noughts_server.store.tournaments.tournaments import get_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 
 _OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
 VERSION = 1
@@ -53,13 +53,27 @@ def requested_analysis(connection: Connection, slug: str, ordinal: int) -> Reque
         return RequestedAnalysis("the game is not over")
     # Bots could use an analysis in later games.
     if tournament.state not in _OVER and not tournament.settings.live_analysis:
-        has_end = not tournament.settings.schedule.endless
-        state = "is not over" if has_end else "has no end before its organiser cancels it"
-        return RequestedAnalysis(f"the tournament {state}, and its organiser has not allowed analysis before the end")
+        if not tournament.settings.schedule.endless:
+            return RequestedAnalysis(
+                "the tournament is not over, and its organiser has not allowed analysis before the end"
+            )
+        if not _is_pairing_over(connection, tournament, ordinal):
+            return RequestedAnalysis("the other games of this pairing are not over")
     document = _document(connection, tournament.id, ordinal)
     if document is not None and _FAILURE in document:
         return RequestedAnalysis(f"the analysis failed: {document[_FAILURE]}")
     return RequestedAnalysis(game=_game_to_analyse(stored), document=document)
+
+
+def _is_pairing_over(connection: Connection, tournament: Tournament, ordinal: int) -> bool:
+    """Return whether all games of this game's pairing in a ladder are over.
+
+    Later pairings of a ladder are no reason to wait: it has no end, and its bots can analyse their games themselves.
+    """
+    length = tournament.settings.games_per_pair
+    first = (ordinal - 1) // length * length + 1
+    of_pairing = games.c.tournament_id == tournament.id, games.c.ordinal.between(first, first + length - 1)
+    return connection.execute(select(func.count()).select_from(games).where(*of_pairing)).scalar_one() == length
 
 
 def _document(connection: Connection, tournament_id: int, ordinal: int) -> Mapping[str, Any] | None:

@@ -25,6 +25,8 @@ async def tournaments_page(website: Website, request: Request) -> Response:
     if any(request.query_params.get(name) for name in (*_FILTERS, "page_token")):
         page = await list_page(website, request, api_routes.TOURNAMENTS, *_FILTERS)
         challenges = request.query_params.get("challenges") == "true"
+        if challenges and not request.query_params.get("state"):
+            page["tournaments"] = [each for each in page["tournaments"] if not _is_abandoned(each)]
         return await website.views.page(
             request, "tournaments/tournaments.html.jinja", **page, challenges=challenges, calendar=None
         )
@@ -35,6 +37,11 @@ async def tournaments_page(website: Website, request: Request) -> Response:
         challenges=False,
         calendar=await _calendar(website),
     )
+
+
+def _is_abandoned(challenge: Document) -> bool:
+    """Return whether a challenge was cancelled before its first game was over."""
+    return bool(challenge["state"] == "cancelled" and not challenge["games_done"])
 
 
 async def _calendar(website: Website) -> Document:
