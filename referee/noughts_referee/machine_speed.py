@@ -4,9 +4,9 @@ A machine is compared with the reference by a fixed piece of work: a search of t
 the same on every machine, needs no other module, and uses what bots in Python use: calls, loops and integers. Changing
 it makes speeds incomparable with stored ones.
 
-The factor of a machine follows those of fishtest and OpenBench: the speed of the reference divided by its own, by which
-base time, increment and limit of a move are multiplied, but not the time margin. There the work is the search of the
-engine under test; bots of many kinds need a common one.
+A machine multiplies base time, increment and limit of a move, but not the time margin, by its factor: the speed of the
+reference divided by the machine's speed. fishtest and OpenBench do the same, but their work is the search of the engine
+under test; bots of many kinds need a common one.
 """
 
 import time
@@ -32,7 +32,7 @@ def loop() -> int:
 
 
 def _count(own: int, opponent: int, plies: int) -> int:
-    """Return the number of positions within so many plies of this one, in which the opponent has moved last."""
+    """Return the number of positions up to `plies` plies after this one. The opponent has made the last move."""
     if not plies or any(opponent & line == line for line in _LINES):
         return 1
     positions = 1
@@ -64,7 +64,7 @@ def machine_speed() -> float:
 
 
 def time_factor(speed: float) -> float:
-    """Return the number by which a machine of this speed multiplies scaled times, within its bounds, in thousandths."""
+    """Return the number by which a machine of this speed multiplies times, within the bounds, with three decimals."""
     return round(min(max(1 / speed, LEAST_FACTOR), MOST_FACTOR), 3)
 
 

@@ -67,7 +67,7 @@ def explain_call(
 ) -> CallFailed:
     """Return the meaning of a gRPC error, in the server's own words if it sent any.
 
-    `hints` is advice for errors that the server has no hint for, by status. `seconds` was the call's deadline.
+    `hints` is advice for errors that the server does not explain, by status. `seconds` was the call's deadline.
     """
     # The errors of blocking calls are instances of grpc.Call, which gRPC's type stubs do not declare.
     is_grpc_error = isinstance(error, grpc.Call | grpc.aio.AioRpcError)

@@ -113,6 +113,7 @@ class EngineConnection:
         game = self._game
         if game is None:
             return
+        # The first question sets the timer. One that fires between two questions is set again by the next.
         is_first = self._timer is None and (chooses or is_turn)
         if is_first and self.cores is not None and self.seat.pid is not None:
             self.cores.record_first_question(self.seat.pid)

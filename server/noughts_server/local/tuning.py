@@ -39,7 +39,7 @@ class BotTemplate:
 
 
 def value_text(value: float) -> str:
-    """Return a value as the bot gets it: up to six significant digits, never with an exponent for whole numbers."""
+    """Return a value as the bot gets it: whole numbers with all digits, others with six significant ones."""
     return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
@@ -55,8 +55,8 @@ async def tune(
 ) -> None:
     """Play the remaining iterations of the course, or those before `stop`, and add their results to it.
 
-    `plan` is a match between two bots of this template; each iteration has its settings and its number of games, with
-    bots and a seed of its own. `on_iteration` is called after each, and before it `on_fault` with the spec of a bot and
+    `plan` is a match between two bots of this template. An iteration is this match with the bots and the seed of the
+    iteration. `on_iteration` is called after each, and before it `on_fault` with the spec of a bot and
     a fault by which it lost games.
 
     Raises:

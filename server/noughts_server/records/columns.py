@@ -46,7 +46,11 @@ MOVES_COLUMNS = (
     Column("chosen", "bool", "false if the move belongs to a given or agreed opening"),
     Column("time_ms", "double", "time of the move in milliseconds; null if it was not chosen"),
     Column("score", "double", "score of the move by its player, positive if good for that player"),
-    Column("depth", "uint32", "depth of the player's search in plies; null if it is unknown, as the next four values"),
+    Column(
+        "depth",
+        "uint32",
+        "depth of the player's search in plies; null if it is unknown, like `nodes`, `search_ms`, `pv` and `comment`",
+    ),
     Column("nodes", "uint64", "nodes of the search"),
     Column("search_ms", "double", "the search's own time in milliseconds"),
     Column("pv", "list<uint16>", "principal variation: cells that the player expected, beginning with its own move"),

@@ -62,7 +62,7 @@ def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
 
 
 def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int:
-    """Write the arrays, which are on the disk meanwhile, and return the number of samples.
+    """Write the arrays, which need no memory because they grow in files, and return the number of samples.
 
     `read` is called twice. Raises RecordError unless all games have the same variant, and if there are no samples.
     """

@@ -93,7 +93,7 @@ async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[lis
         future.set_running_or_notify_cancel()
         try:
             addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            future.set_result([str(address) for *_, (address, *_) in addresses])
+            future.set_result([str(socket_address[0]) for *_, socket_address in addresses])
         except Exception as error:
             future.set_exception(error)
         finally:

@@ -128,6 +128,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     async with place.waiting():
                         request = await _read_request(context)
                         await bill.grant(_requested_rows(request))
+                    # While the call waits for its turn to compute, others can use its place.
                     WAITING.set(place.waiting)
                     try:
                         response = await call(request, context)

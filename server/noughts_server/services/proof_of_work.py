@@ -29,7 +29,7 @@ class Challenge(NamedTuple):
 
 
 class ProofOfWork:
-    """Creates challenges and checks their solutions. `use_challenge` makes each solution count once."""
+    """Creates challenges and checks their solutions. The store makes each solution count once."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 _SMALL_TABLE = 1_000_000
-"""A table of all pairs of players with at most this many cells is used in any case."""
+"""Up to this many cells, results are counted in a table of all pairs of players, however empty it is."""
 
 
 class GameResult(NamedTuple):

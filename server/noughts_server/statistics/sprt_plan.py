@@ -1,11 +1,11 @@
 """Predict how many games an SPRT takes.
 
 The LLR is modelled as a Brownian motion between the two limits, with the drift and the variance that a pair of games
-adds at the true strengths (exact for large samples: the derivatives of the LLR by the shares of the cells are its
-steps). The probability to leave at the upper limit and the mean time are Wald's. The distribution of the time is that
-of the motion between two absorbing walls, by the method of images (D. R. Cox and H. D. Miller, "The Theory of
-Stochastic Processes", 1965, 5.7), which stays exact for a strong drift. The model ignores that the LLR jumps past a
-limit, so a real test takes slightly longer.
+adds at the true strengths. A result of a pair adds the derivative of the LLR by the probability of this result, which
+is exact for large samples. The probability to leave at the upper limit and the mean time are Wald's. The distribution
+of the time is that of the motion between two absorbing walls, by the method of images (D. R. Cox and H. D. Miller, "The
+Theory of Stochastic Processes", 1965, 5.7), which stays exact for a strong drift. The model ignores that the LLR jumps
+past a limit, so a real test takes slightly longer.
 """
 
 import math
@@ -39,11 +39,12 @@ class TrueStrength:
     def pair_shares(self, model: SprtModel) -> list[float]:
         """Return the probabilities of a pair's five results. Raises SprtError if the draws are too many for the scores.
 
-        A first-move advantage reduces the effect of a rating difference on the scores of pairs. `elo` is what the test
-        measures, so it refers to pairs.
+        The test measures `elo` by the scores of pairs. A first-move advantage makes these differ less than the ratings
+        do, so the rating difference that leads to `elo` is larger.
         """
         if model is SprtModel.LOGISTIC:
             return self._shares(self._difference(_mean, score_of_elo(self.elo)))
+        # Normalized Elo counts deviations of a game. The mean of a pair's two games deviates less, by the root of 2.
         return self._shares(self._difference(_deviations, self.elo / NORMALIZED_PER_DEVIATION * math.sqrt(2)))
 
     def _shares(self, elo: float) -> list[float]:
@@ -147,14 +148,14 @@ def _undecided(time: float, drift: float, variance: float, below: float, above: 
     from scipy.special import log_ndtr
 
     if drift < 0:
-        # Seen from the other side, the factors of images are large only if their shares are small.
+        # Seen from the other side, an image with a large factor has a small probability, so that nothing overflows.
         return _undecided(time, -drift, variance, above, below)
-    lean = drift / variance
+    lean_of_image = drift / variance
     deviation = math.sqrt(variance * time)
 
     def between(source: float) -> float:
         upper, lower = (
-            lean * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)
+            lean_of_image * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)
         )
         return math.exp(upper) - math.exp(lower)
 

@@ -52,12 +52,16 @@ def listed_matches(connection: Connection, tournament: Tournament, labels: Mappi
 
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
-    """Yield the pairings by round, with labels of entries, if the format lists them; only the newest of very many."""
+    """Yield the pairings by round, with labels of entries; of very many only the newest.
+
+    Only formats that pair by points list their rounds.
+    """
     if not tournament.settings.schedule.by_points or not tournament.games_total:
         return
     of_tournament = pairings.c.tournament_id == tournament.id
     newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()
-    from_round = max(1, (newest or 1) - max(1, 2 * _MOST_PAIRINGS // len(labels)) + 1)
+    most_rounds = max(1, 2 * _MOST_PAIRINGS // len(labels))  # a round has a pairing for every two entries
+    from_round = max(1, (newest or 1) - most_rounds + 1)
     of_rounds = byes.c.round >= from_round
     bye_rows = connection.execute(
         select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, of_rounds)

@@ -38,7 +38,7 @@ def prune(
     *,
     output: OutputOptions,
 ) -> None:
-    """Delete old responses to requests, and old notes on games that a bot lost through its own fault.
+    """Delete old responses kept for repeated requests, and old notes on games that a bot lost through its own fault.
 
     Games, scores and ratings are kept. The file does not shrink; its space is reused. A server can keep running.
     """
@@ -56,7 +56,9 @@ def prune(
             count = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
             remaining = 0 if dry_run else count
             while remaining > 0:
-                remaining -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
+                dropped = await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
+                # A running server can have deleted some meanwhile.
+                remaining = remaining - dropped if dropped else 0
             counts.append((leftover.name, count))
         return counts
 

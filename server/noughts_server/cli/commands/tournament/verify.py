@@ -53,6 +53,7 @@ def verify(
         count, differing = compare(tournament, games)
     expected_hash = (noted_hash or tournament.seed_hash).strip().lower()
     is_valid = commitment(tournament.seed) == expected_hash
+    # JSON shows also what does not match, as `fits` and `differing`; the text is printed only if all matches.
     if output.is_json or (is_valid and not differing):
         source = (
             "that you noted" if noted_hash else "that the server reports; one noted at the start proves more (--hash)"

@@ -161,6 +161,7 @@ class BotGameController(GameController):
         """Send the ends of these games to the bot, which may learn. A game can be undone until the next one begins."""
         for number, game in enumerate(games[self._reported_games :], start=self._reported_games + 1):
             self._reported_games = number
+            # `first` is the player who moved first. The bot is player 1, so its own side is the other number.
             info = GameInfo(f"games/{number}", self.match.variant, 1 - game.first, self.match.players[0].name)
             self._bot.start(info)
             self._bot.end(info, GameEnd(game.outcome.result, game.outcome.termination, game.moves))
