@@ -350,14 +350,18 @@ def test_games_a_minute_are_limited(server: ServerUnderTest) -> None:
         assert statuses == [200, 200, 429, 429]
 
 
-def test_a_cancelled_game_can_be_followed_by_another(server: ServerUnderTest) -> None:
+def test_a_cancelled_game_is_not_listed_and_can_be_followed_by_another(server: ServerUnderTest) -> None:
     token = server.token("left")
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
     with site_of(server.address, token=token) as site:
         table = site.post("/play", form).headers["location"]
         game = site.get(f"{table}/state").document["game"]
         cookie, csrf = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-        assert site.post(f"/{game.partition('/games')[0]}/cancel", csrf, cookie=cookie).status == 303
+        challenge = f"/{game.partition('/games')[0]}"
+        assert challenge in site.get("/tournaments?challenges=true").text
+        assert site.post(f"{challenge}/cancel", csrf, cookie=cookie).status == 303
+        assert challenge not in site.get("/tournaments?challenges=true").text
+        assert challenge in site.get("/tournaments?challenges=true&state=cancelled").text
         next_game = site.post(f"{table}/again", {"game": game}).document
         assert next_game["game"] != game
 
