@@ -24,14 +24,16 @@ def withdrawal_fault(reason: str) -> str:
     return f"was withdrawn: {reason}" if reason else "was withdrawn"
 
 
-def walkover(unit: Unit, slot: ScheduledGame, withdrawn: Mapping[int, str]) -> FinishedGame:
-    """Return the record of a game that is not played because an entry is withdrawn. If both are, it is a draw."""
+def walkover(unit: Unit, slot: ScheduledGame, faults: Mapping[int, str]) -> FinishedGame:
+    """Return the record of a game that is not played because an entry loses it by a fault. If both do, it is a draw.
+
+    `faults` are by number of the entry.
+    """
     ordinal, first, second = slot
-    result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
-    if first in withdrawn and second in withdrawn:
+    result = Result.FIRST_WINS if second in faults else Result.SECOND_WINS
+    if first in faults and second in faults:
         result = Result.DRAW
-    withdrawn_entry = first if first in withdrawn else second
-    fault = withdrawal_fault(withdrawn[withdrawn_entry])
+    fault = faults[first if first in faults else second]
     tournament = unit.conditions.tournament
     return FinishedGame(
         tournament=tournament,

@@ -65,8 +65,13 @@ class _Tournament(SeatPool):
     guest_test: bool
     entries: list[ConnectedPlayer]
     """The players of the entries, by number."""
-    withdrawn: dict[int, str] = field(default_factory=dict)
-    """The reasons of withdrawals, by number of the entry."""
+    faults: dict[int, str] = field(default_factory=dict)
+    """The faults by which entries lose all their games, by number of the entry."""
+
+
+def _withdrawal_faults(reasons: Mapping[int, str]) -> dict[int, str]:
+    """Return the faults of withdrawn entries, from the reasons of their withdrawals."""
+    return {entry: withdrawal_fault(reason) for entry, reason in reasons.items()}
 
 
 class Referee:
@@ -132,7 +137,7 @@ class Referee:
             self._tournaments[key] = tournament
         if len(tournament.entries) < len(unit.conditions.players):
             tournament.entries = [self.player(version) for version in unit.conditions.players]
-        tournament.withdrawn.update(unit.conditions.withdrawn)
+        tournament.faults.update(_withdrawal_faults(unit.conditions.withdrawn))
         self._queued[key] = self._queued.get(key, 0) + len(unit.slots)
         arrivals = count(self._arrivals + 1 + (_GUESTS_LAST if tournament.guest else 0))
         self._arrivals += len(unit.slots)
@@ -202,19 +207,31 @@ class Referee:
 
     def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
         """Withdraw entries, by number, with the reasons. They lose their running and remaining games."""
+        self._lose_games(tournament, _withdrawal_faults(entries))
+
+    def forfeit_games(self, tournament: int, faults: Mapping[int, str]) -> None:
+        """Let entries lose their running and waiting games by these faults, by number. They play later games."""
+        for entry in self._lose_games(tournament, faults):
+            del self._tournaments[tournament].faults[entry]
+
+    def _lose_games(self, tournament: int, faults: Mapping[int, str]) -> list[int]:
+        """Let entries lose their running, waiting and further games by these faults; return those that did not yet."""
         pool = self._tournaments.get(tournament)
-        if pool is not None and not entries.keys() <= pool.withdrawn.keys():
-            leaving = entries.keys() - pool.withdrawn.keys()
-            pool.withdrawn.update(entries)
-            for entry in leaving:
-                for connection in pool.entries[entry].connections:
-                    why = withdrawal_fault(entries[entry])
-                    self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
-            for entry in entries:
-                self._reconsider(pool.entries[entry].pool)
-                self._reconsider(pool.entries[entry].guests)
-            self._reconsider(pool)
-            self._settle()
+        if pool is None:
+            return []
+        leaving = [entry for entry in faults if entry not in pool.faults]
+        if not leaving:
+            return []
+        pool.faults.update((entry, faults[entry]) for entry in leaving)
+        for entry in leaving:
+            for connection in pool.entries[entry].connections:
+                self.arbiter.forfeit(connection, Termination.ADJUDICATED, faults[entry], tournament)
+        for entry in leaving:
+            self._reconsider(pool.entries[entry].pool)
+            self._reconsider(pool.entries[entry].guests)
+        self._reconsider(pool)
+        self._settle()
+        return leaving
 
     def concede(self, tournament: int, entries: Mapping[int, str]) -> None:
         """Forget the tournament's waiting slots, and end the running games of these entries as lost.
@@ -461,7 +478,7 @@ class Referee:
                 key = conditions.tournament
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
-                withdrawn, guest, test = tournament.withdrawn, tournament.guest, tournament.guest_test
+                faults, guest, test = tournament.faults, tournament.guest, tournament.guest_test
                 seats: dict[ConnectedPlayer, Seats] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
@@ -469,8 +486,8 @@ class Referee:
             if first not in seats or second not in seats:
                 for player in (first, second):
                     seats[player] = player.guest_seats(test=test) if guest else player.tournament_seats()
-            if withdrawn and (place in withdrawn or opposite in withdrawn):
-                walkovers.append(walkover(unit, slot, withdrawn))
+            if faults and (place in faults or opposite in faults):
+                walkovers.append(walkover(unit, slot, faults))
                 self._queued[key] -= 1
             elif tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)

@@ -47,6 +47,8 @@ class GameConditions:
     """The time margin of every bot in milliseconds. 0: each player's own time margin."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
+    endless: bool = False
+    """Whether the tournament has no end. An entry that is away then loses the games that wait for it, and stays."""
     scale_time: bool = False
     """Whether the times of a game are multiplied by the factor of the machine that begins it (`machine_speed`)."""
     keep_scores: bool = False

@@ -1,4 +1,8 @@
-"""Withdraw entries that keep their games waiting, because a bot that neither connects nor answers would delay them."""
+"""Withdraw entries that keep their games waiting, because a bot that neither connects nor answers would delay them.
+
+An endless tournament keeps an entry that is away: its bot may return after days. It loses the games that wait for it,
+and soon, because the ratings of all bots wait for the results of these games.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -23,6 +27,9 @@ _CHECKS = 20
 
 Seconds would also count while the server is suspended.
 """
+
+_ENDLESS_SECONDS = 60.0
+"""Time for which an entry of an endless tournament can be away while games wait for it."""
 
 _Waiting = tuple[int, int, tuple[int, int]]
 """Key of the tournament, number of the entry, open question as (game, ply); (0, 0) if the bot is offline."""
@@ -60,18 +67,25 @@ class InactivityCheck:
         """Entries to warn about, by the keys of tournament and entry."""
         reasons: dict[tuple[int, int], str] = {}
         """The reasons for withdrawals, by the keys of tournament and entry."""
+        losing: dict[int, dict[int, str]] = {}
+        """The faults of entries that lose the games which wait for them, by the keys of tournament and entry."""
         playing = {conditions.tournament: conditions for conditions in self.playing()}
         for key in playing:
             for entry, question in self.referee.kept_waiting(key):
                 waiting = key, entry, question
                 self._checks[waiting] = checks = checks_before.get(waiting, 0) + 1
+                if playing[key].endless and question == _AWAY:
+                    if checks > self._endless_checks:
+                        seconds = self._endless_checks * self.seconds / _CHECKS
+                        losing.setdefault(key, {})[entry] = self._fault(playing[key], entry, "was away", seconds)
+                    continue
                 if checks == _CHECKS // 2:
                     inactive.add((key, entry))
                 if checks > _CHECKS:
                     behaviour = "was away" if question == _AWAY else "gave no answer"
-                    fault = f"{behaviour} for {self.seconds:g} s while its games waited"
-                    refusal = self.refused.get(playing[key].players[entry])
-                    reasons[key, entry] = f"{fault}; {refusal}" if refusal else fault
+                    reasons[key, entry] = self._fault(playing[key], entry, behaviour, self.seconds)
+        for key, faults in losing.items():
+            self.referee.forfeit_games(key, faults)
         for key, entry in inactive:
             conditions = playing[key]
             logger.warning(
@@ -83,6 +97,17 @@ class InactivityCheck:
         for (key, entry), reason in reasons.items():
             with suppress(WrongState):  # the tournament has ended in the meantime
                 await self._stop_waiting(playing[key], entry, reason)
+
+    def _fault(self, conditions: GameConditions, entry: int, behaviour: str, seconds: float) -> str:
+        """Return the fault of an entry, with the reason why its bot cannot play here, if it cannot."""
+        fault = f"{behaviour} for {seconds:g} s while its games waited"
+        refusal = self.refused.get(conditions.players[entry])
+        return f"{fault}; {refusal}" if refusal else fault
+
+    @property
+    def _endless_checks(self) -> int:
+        """The number of checks after which an entry that is away loses its waiting games in an endless tournament."""
+        return max(1, round(_CHECKS * min(1.0, _ENDLESS_SECONDS / self.seconds)))
 
     async def _stop_waiting(self, conditions: GameConditions, entry: int, reason: str) -> None:
         """Withdraw the entry; cancel a challenge, and pause a test."""

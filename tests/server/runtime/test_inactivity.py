@@ -46,6 +46,13 @@ async def silent_bot(client: Client, token: str, name: str) -> AsyncIterator[Non
     call.cancel()
 
 
+def inactivity_check(server: Server, seconds: float) -> InactivityCheck:
+    """A check that runs only on call."""
+    assert server.play is not None
+    assert isinstance(server.referee, Referee)
+    return InactivityCheck(server.store, server.referee, server.director, server.play.playing, seconds=seconds)
+
+
 async def check_inactivity(inactivity: InactivityCheck, count: int) -> None:
     """Run the periodic check `count` times, as `run` does once a period."""
     for _ in range(count):
@@ -87,6 +94,40 @@ async def test_a_silent_bot_in_all_games_is_withdrawn_and_others_play(client: Cl
     assert not rows["ada"].withdraw_reason
 
 
+async def test_bot_that_leaves_a_ladder_loses_its_pairing_and_can_return(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=0, reconnect_timeout=0.2) as client:
+        server = client.server
+        inactivity = inactivity_check(server, seconds=600)
+        token = await client.token()
+        async with client.online(token, "ada", "bob"):
+            async with silent_bot(client, token, "eve"):
+                await client.create(token, schedule=tournaments_pb2.SCHEDULE_LADDER, games_per_pair=2)
+                for name in ("eve", "ada", "bob"):
+                    await client.join(token, name)
+                await client.start(token)
+                await wait_until(lambda: (0, (0, 0)) not in waiting_questions(server) and is_asked(server, entry=0))
+            # Both games of its pairing wait for it.
+            await wait_until(lambda: (0, (0, 0)) in waiting_questions(server))
+            await check_inactivity(inactivity, 3)
+            cup = await client.until(lambda tournament: losses_of("eve", tournament) == 2)
+            assert not any(row.withdraw_reason for row in cup.standings)
+            async with client.online(token, "eve"):
+                await client.until(lambda tournament: games_of("eve", tournament) > 4)
+            await client.cancel(token)
+
+
+def is_asked(server: Server, entry: int) -> bool:
+    return any(waiting == entry for waiting, _ in waiting_questions(server))
+
+
+def games_of(label: str, tournament: tournaments_pb2.Tournament) -> int:
+    return sum(row.wins + row.draws + row.losses for row in tournament.standings if row.label == label)
+
+
+def losses_of(label: str, tournament: tournaments_pb2.Tournament) -> int:
+    return sum(row.losses for row in tournament.standings if row.label == label)
+
+
 async def test_entries_that_keep_playing_are_not_withdrawn(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
@@ -102,9 +143,7 @@ async def test_entries_that_keep_playing_are_not_withdrawn(client: Client) -> No
 async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite", inactivity_timeout=0, reconnect_timeout=0.2) as client:
         server = client.server
-        assert server.play is not None
-        assert isinstance(server.referee, Referee)
-        inactivity = InactivityCheck(server.store, server.referee, server.director, server.play.playing, seconds=60)
+        inactivity = inactivity_check(server, seconds=60)
         token = await client.token()
         await client.register("ada", "eve")
         await client.create(token, games_per_pair=1_000_000)

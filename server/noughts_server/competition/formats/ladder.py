@@ -4,7 +4,8 @@ These rules hold for all results and durations of games (`tests/server/competiti
 
 - A bot is in at most one live pairing. While it is in none, it waits for an opponent.
 - An absent bot gets no pairing. A pairing is live unless one of its bots is absent. So a bot whose opponent has left
-  waits for another one, and plays the rest of the old pairing when that opponent returns.
+  waits for another one, and plays the rest of the old pairing when that opponent returns. On a server, an opponent
+  that does not return soon loses the rest (`runtime/inactivity.py`).
 - The waiting bot with the fewest pairings is next; among equals, the one that has waited longest. So the least
   certain ratings come first. The ladder skips a bot only while no waiting bot is a possible opponent for it.
 - The opponent is the bot with the nearest rating among the possible opponents with few pairings: at most `WINDOW`

@@ -497,6 +497,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         time=settings.time,
         own_times=settings.own_times,
         seed=settings.seed,
+        endless=settings.schedule.endless,
         scale_time=settings.scale_time,
         live_scores=settings.live_scores,
         keep_scores=settings.keep_scores,
