@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.estimate import estimate_of
@@ -30,6 +30,13 @@ def in_other_thread(context: AbstractContextManager[None]) -> Iterator[None]:
             pool.submit(context.__exit__, None, None, None).result()
 
 
+def choose(page: Page, name: str | re.Pattern[str]) -> None:
+    """Choose a card, whose radio button itself is not visible."""
+    radio = page.get_by_role("radio", name=name)
+    page.locator("label").filter(has=radio).click()
+    expect(radio).to_be_checked()
+
+
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_tournament_is_made_and_run_from_the_browser(
     server: ServerUnderTest, site: Site, browser: Browser, scripts: bool
@@ -48,7 +55,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         page.goto("/organise")
         page.get_by_label("Your token").fill(token)
         page.keyboard.press("Enter")
-        page.get_by_role("radio", name="Knockout").check(force=True)
+        choose(page, "Knockout")
         page.get_by_label("Title").fill("From the browser")
         page.get_by_label("Address").fill(f"{owner}-cup")
         page.get_by_label("On the clock").fill("")
@@ -114,7 +121,7 @@ def test_a_tournament_with_all_fields_of_the_command_line_is_created(
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
         page.get_by_label("Address").fill("full-cup")
-        page.get_by_role("radio", name="Gomoku").check(force=True)
+        choose(page, "Gomoku")
         page.get_by_text("Expert settings").click()
         page.get_by_text("Entries and joining window").click()
         page.get_by_label("Other times of single bots").fill("slow-bot=120+1\nnextstep:depth=3=5/move")
@@ -178,11 +185,11 @@ def test_only_fields_of_the_chosen_format_are_shown(
         page.goto("/organise")
         rounds, test = page.get_by_label("Rounds"), page.get_by_label("Test that ends it")
         expect(rounds).to_be_hidden()
-        page.get_by_role("radio", name="Swiss").check(force=True)
+        choose(page, "Swiss")
         expect(rounds).to_be_visible()
         rounds.fill("3")
         expect(test).to_be_hidden()
-        page.get_by_role("radio", name=re.compile("^Match")).check(force=True)
+        choose(page, re.compile("^Match"))
         expect(test).to_be_visible()
         expect(rounds).to_be_hidden()
         page.get_by_label("Title").fill(f"Match {scripts}")
@@ -204,8 +211,8 @@ def test_estimate_of_games_and_duration_follows_the_form(
         page.goto("/organise")
         estimate = page.locator("#estimate")
         expect(estimate).to_contain_text("Games56")
-        page.get_by_role("radio", name="Swiss").check(force=True)
-        page.get_by_role("radio", name="Gomoku").check(force=True)
+        choose(page, "Swiss")
+        choose(page, "Gomoku")
         page.get_by_label("Number of bots").fill("16")
         again = page.get_by_role("button", name="Estimate again")
         if scripts:
@@ -287,7 +294,7 @@ def test_settings_are_changed_until_the_start(
         page.get_by_role("link", name="Change settings").click()
         expect(page.locator(".tile")).to_have_count(0)  # the game stays
         page.get_by_label("Title").fill("After")
-        page.get_by_role("radio", name="Swiss").check(force=True)
+        choose(page, "Swiss")
         page.get_by_label("Rounds").fill("often")
         page.get_by_role("button", name="Save the changes").click()
         expect(page.get_by_role("alert")).to_contain_text("a whole number")

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.processes
 @pytest.fixture(scope="module")
 def tables(server: ServerUnderTest) -> Iterator[Site]:
     """A site on which visitors can play, with many tables and without pauses of its bots."""
-    settings = TableSettings(most=20, address_most=20, address_games=60, pause=0.0)
+    settings = TableSettings(most=20, address_most=20, games_a_minute=1_000, address_games=1_000, pause=0.0)
     with site_of(server.address, token=server.token("site"), tables=settings) as running:
         yield running
 
@@ -556,6 +556,7 @@ def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site) -> None:
     created = tables.post(
         "/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you", "mark": "begins"}
     )
+    assert created.status == 303, created.text
     table = created.headers["location"]
     game = tables.get(f"{table}/state").document["game"]
     move = {"game": game, "cell": "38", "ply": "0"}

@@ -21,6 +21,7 @@ from noughts_server.cli.options.limits import (
     read_limits,
 )
 from noughts_server.cli.options.listening import (
+    DEFAULT_TRACE_SLOW,
     MetricsOption,
     TraceOption,
     TraceSlowOption,
@@ -34,7 +35,6 @@ from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable,
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import DEFAULT_MARGIN, read_margin
 from noughts_server.cli.processes.signals import Stop, run_loop
-from noughts_server.core.trace_settings import SLOW_MOVE_SECONDS
 from noughts_server.launching.launcher import SandboxMode
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def referee(
     inactivity_timeout: InactivityTimeoutOption = INACTIVITY_TIMEOUT,
     metrics: MetricsOption = None,
     trace: TraceOption = None,
-    trace_slow: TraceSlowOption = SLOW_MOVE_SECONDS,
+    trace_slow: TraceSlowOption = DEFAULT_TRACE_SLOW,
     insecure: Annotated[
         bool,
         Option(

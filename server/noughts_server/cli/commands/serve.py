@@ -32,6 +32,7 @@ from noughts_server.cli.options.limits import (
     read_limits,
 )
 from noughts_server.cli.options.listening import (
+    DEFAULT_TRACE_SLOW,
     CertificateOption,
     InsecureServerOption,
     KeyOption,
@@ -63,7 +64,6 @@ from noughts_server.cli.options.website import (
 )
 from noughts_server.cli.processes.signals import run_loop
 from noughts_server.core.registration import Registration
-from noughts_server.core.trace_settings import SLOW_MOVE_SECONDS
 from noughts_server.core.version import software_version
 from noughts_server.runtime.machine import host_name
 
@@ -102,7 +102,7 @@ class ServeOptions:
     insecure: InsecureServerOption = False
     metrics: MetricsOption = None
     trace: TraceOption = None
-    trace_slow: TraceSlowOption = SLOW_MOVE_SECONDS
+    trace_slow: TraceSlowOption = DEFAULT_TRACE_SLOW
     reflection: Annotated[
         bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
     ] = True

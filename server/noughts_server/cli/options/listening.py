@@ -14,12 +14,14 @@ from noughts_proto.security import Identity, is_loopback
 from noughts_server.cli.connection import read_address
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.extras import require_extra
-from noughts_server.cli.times import seconds_option
-from noughts_server.core.trace_settings import TraceSettings
+from noughts_server.cli.times import Seconds, seconds_option
+from noughts_server.core.trace_settings import SLOW_MOVE_SECONDS, TraceSettings
 from noughts_server.web.listener import listening
 
 _RELEASE_SECONDS = 6.0
 """Time to wait for a port that is in use: the website of a killed server can hold its port for this long."""
+
+DEFAULT_TRACE_SLOW = Seconds(SLOW_MOVE_SECONDS)
 
 ListenOption = Annotated[
     str,

@@ -152,7 +152,9 @@ def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
     assert server in result.stderr
 
 
-def test_server_says_once_that_its_database_is_new(start: Any, database: str) -> None:
+def test_server_says_once_that_its_database_is_new(start: Any, tmp_path: Any) -> None:
+    database = f"sqlite:///{tmp_path / 'new.db'}"
+
     def log() -> str:
         with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
             process.stdout.readline()

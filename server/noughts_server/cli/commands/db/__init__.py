@@ -33,7 +33,8 @@ $ noughts db check --db games.db
             ),
             "prune": Command(
                 "noughts_server.cli.commands.db.prune:prune",
-                "Delete old responses to requests, and old notes on games that a bot lost through its own fault.",
+                "Delete old responses kept for repeated requests, and old notes on games that a bot lost through its "
+                "own fault.",
             ),
             "runs": Command(
                 "noughts_server.cli.commands.db.runs:runs",
