@@ -7,7 +7,7 @@ import inspect
 from google.rpc.code_pb2 import Code
 
 from noughts_referee.rules import Termination
-from noughts_referee.rules.outcome import FAULTS, ON_THE_BOARD
+from noughts_referee.rules.outcome import FAULTS, FORFEITS, ON_THE_BOARD
 from noughts_server.core import errors
 from noughts_server.core.errors import NoughtsError, OperatorError
 from noughts_server.core.statuses import code_of
@@ -67,8 +67,6 @@ def _decided_by(termination: Termination) -> str:
         return "the stones"
     if termination in FAULTS:
         return "a fault of the loser"
-    return {
-        Termination.RESIGNED: "the loser",
-        Termination.ADJUDICATED: "the organiser, or a rule",
-        Termination.VOID: "a failure of the server",
-    }[termination]
+    if termination in FORFEITS:
+        return "the loser"
+    return "a failure of the server" if termination is Termination.VOID else "the organiser, or a rule"
