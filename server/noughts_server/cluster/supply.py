@@ -209,7 +209,7 @@ class SharedUnits:
             self._open_slots[claim.number] = ordinals
             self._unit_of.update(dict.fromkeys(ordinals, claim.number))
         for claim in claims:
-            unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
+            unit = await supply.unit_of(claim, playing)
             async for part in opened_units.parts(unit, claim.game_pairs):
                 yield part
 

@@ -20,7 +20,7 @@ from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.claims import Claim, claim_unit, unfinished_units
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 from noughts_server.store.tournaments.tournaments import conditions as read_conditions
 
@@ -148,6 +148,12 @@ class Supply(Generic[U]):
         self.withdraw_entries(self.conditions.withdrawn)
         return self.conditions
 
+    async def unit_of(self, claim: Claim, conditions: GameConditions) -> Unit:
+        """Return the games of a claim. Read the conditions again if an entry of these games has joined since."""
+        if any(max(slot.first, slot.second) >= len(conditions.players) for slot in claim.slots):
+            conditions = await self.read_conditions()
+        return Unit(conditions, claim.attempt, claim.slots, begun=claim.begun)
+
     def is_idle(self) -> bool:
         """Return whether the referee has no waiting and no running game of the tournament."""
         return not self.referee.count_queued(self.key) and not self.referee.count_running(self.key)
@@ -228,7 +234,7 @@ class AllUnits:
                 claim = await supply.store.write_with_retries(
                     partial(claim_unit, tournament_id=supply.key, number=number)
                 )
-                unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
+                unit = await supply.unit_of(claim, playing)
                 async for part in opened_units.parts(unit, claim.game_pairs):
                     yield part
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from structlog.testing import capture_logs
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_referee.work_units import ScheduledGame
+from noughts_server.runtime.tournament_play import LocalPlay
+from noughts_server.store.tournaments.claims import Claim
 from tests.support.client import Client, bearer, refusal_of
 from tests.support.patience import PATIENCE
 
@@ -214,6 +218,19 @@ async def test_a_newcomer_to_a_ladder_plays_at_once_next_to_absent_entries(clien
         # An absent entry has lost nothing, and plays as soon as it is back.
         async with bots_online(client, token, "away7"):
             await cup_when(client, lambda cup: any(row.label == "away7" and row.points for row in cup.standings))
+
+
+async def test_games_of_an_entry_that_has_just_joined_have_conditions_with_it(client: Client) -> None:
+    token, bots = await client.token(), ("ada", "bob", "cleo")
+    async with bots_online(client, token, *bots):
+        await start_cup(client, token, bots, schedule=pb.SCHEDULE_LADDER)
+        assert isinstance(client.server.play, LocalPlay)
+        (supply,) = client.server.play.supplies.values()
+        conditions = await supply.read_conditions()
+        earlier = replace(conditions, players=conditions.players[:2], labels=conditions.labels[:2])
+        claim = Claim(number=0, attempt=1, slots=(ScheduledGame(1, 0, 2),), game_pairs=(), begun={})
+        unit = await supply.unit_of(claim, earlier)
+    assert unit.conditions.labels == bots
 
 
 async def test_a_bot_whose_opponent_leaves_a_ladder_gets_another_one(client: Client) -> None:

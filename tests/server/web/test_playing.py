@@ -29,7 +29,7 @@ pytestmark = pytest.mark.processes
 def tables(server: ServerUnderTest) -> Iterator[Site]:
     """A site on which visitors can play, with many tables and without pauses of its bots."""
     settings = TableSettings(most=20, address_most=20, games_a_minute=1_000, address_games=1_000, pause=0.0)
-    with site_of(server.address, token=server.token("site"), tables=settings) as running:
+    with site_of(server.address, token=server.token("site", "play", "site"), tables=settings) as running:
         yield running
 
 
