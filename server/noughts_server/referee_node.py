@@ -30,7 +30,7 @@ from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, Schedu
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import SandboxMode, launching
-from noughts_server.monitoring.counters import BEAT_SECONDS, Counters
+from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.monitoring.tracing import tracing
 from noughts_server.runtime.bus import Bus, listening
@@ -46,7 +46,7 @@ from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.results import CommitReport
-from noughts_server.store.nodes import Node, NodeKind
+from noughts_server.store.nodes import BEAT_SECONDS, Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")
 _MOST_REPORTED = 32

@@ -12,12 +12,11 @@ import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.core.errors import DatabaseUnavailable, Draining
-from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.machine import host_name
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import SILENCE_MS
-from noughts_server.store.nodes import Beat, Node, NodeKind, beat, leave, renew
+from noughts_server.store.nodes import BEAT_SECONDS, Beat, Node, NodeKind, beat, leave, renew
 
 logger = structlog.get_logger("noughts.cluster")
 

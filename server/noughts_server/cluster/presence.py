@@ -13,10 +13,10 @@ from noughts_server.cluster.codecs import REFEREES, SERVERS, login_message
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.convert.seeks import seek_of
-from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
+from noughts_server.store.nodes import BEAT_SECONDS
 
 
 class Presence:

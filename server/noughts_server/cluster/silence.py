@@ -4,8 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from noughts_server.monitoring.counters import BEAT_SECONDS
 from noughts_server.store.engine.schema import SILENCE_MS
+from noughts_server.store.nodes import BEAT_SECONDS
 
 _MOST_SILENT = 1_000
 

@@ -16,11 +16,10 @@ from typing import NamedTuple
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.games.results import CommitReport
+from noughts_server.store.nodes import BEAT_SECONDS
 
 _TICKS_A_SECOND = 50
 """Checks of the event loop for delays in each second."""
-BEAT_SECONDS = 1.0
-"""The interval between heartbeats of a node of a cluster, in the database and on the bus."""
 _LEAST_SECONDS = 0.1
 """The shortest time over which a rate is computed: shorter ones count as this one."""
 _RATE_SECONDS = 10

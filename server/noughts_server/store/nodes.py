@@ -17,6 +17,8 @@ from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import LONGEST_SILENCE_MS, SILENCE_MS, nodes, units
 
+BEAT_SECONDS = 1.0
+"""The interval between heartbeats of a node of a cluster, in the database and on the bus."""
 _INTERVALS = 3
 """The silence limit is at least this multiple of the longest recent interval between heartbeats."""
 _DECAY = 0.98

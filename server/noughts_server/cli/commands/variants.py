@@ -85,7 +85,7 @@ def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
     if package is not None:
         return f"{length} cells"
     # The column must be narrow; docs/reference/rules.md has the complete conditions.
-    # `beside`: a line with own stones next to it does not win.
+    # In variants with `beside`, a longer line does not win.
     if variant.forbids is not None:
         return f"{length}+, X limited"
     if variant.blocked_ends:
