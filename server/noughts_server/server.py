@@ -21,6 +21,7 @@ from noughts_proto.v1 import (
     tests_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2_grpc,
+    tunings_pb2_grpc,
     webhooks_pb2_grpc,
 )
 from noughts_referee.frame_connection import WireSettings
@@ -72,6 +73,7 @@ from noughts_server.services.status import StatusServicer
 from noughts_server.services.tests import TestServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.services.tunings import TuningServicer
 from noughts_server.services.webhooks import WebhookServicer
 from noughts_server.services.websites import Websites
 from noughts_server.settings import ServerSettings
@@ -362,6 +364,8 @@ def _add_services(
     registration_pb2_grpc.add_RegistrationServiceServicer_to_server(registration, grpc_server)
     webhooks = WebhookServicer(store, limiter, private=settings.private_webhooks)
     webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
+    tunings = TuningServicer(store, limiter, settings.tuning_lease)
+    tunings_pb2_grpc.add_TuningServiceServicer_to_server(tunings, grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)
     status_pb2_grpc.add_StatusServiceServicer_to_server(status, grpc_server)

@@ -12,6 +12,7 @@ from noughts_server.core.registration import Registration
 from noughts_server.core.trace_settings import TraceSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.runtime.recorder import STORE_SECONDS
+from noughts_server.store.tunings import LEASE_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class ServerSettings:
     """Whether games are searched for puzzles."""
     analysis: bool = True
     """Whether games are analysed on request."""
+    tuning_lease: float = LEASE_MS / 1000
+    """The time after which the games of a silent worker of a tuning are given to another worker."""
     private_webhooks: bool = False
     """Whether webhooks can be on this machine and in its local networks."""
     registration: Registration = Registration.CLOSED

@@ -27,6 +27,7 @@ from noughts_proto.v1 import (
     tests_pb2,
     tokens_pb2,
     tournaments_pb2,
+    tunings_pb2,
     webhooks_pb2,
 )
 from noughts_proto.v1 import play_pb2 as pb
@@ -34,7 +35,7 @@ from tests.chaos.attacks import WRITTEN_TOO_LATE, Target
 
 _FILES: Sequence[Any] = (
     bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2, tests_pb2,
-    webhooks_pb2,
+    webhooks_pb2, tunings_pb2,
 )  # fmt: skip
 _BOTS = 16
 """Bots that send random frames on streams."""

@@ -34,6 +34,7 @@ from noughts_proto.v1 import (
     tokens_pb2_grpc,
     tournaments_pb2,
     tournaments_pb2_grpc,
+    tunings_pb2_grpc,
     webhooks_pb2_grpc,
 )
 from noughts_server.core.limits import Limits
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.tests_pb2_grpc import TestServiceAsyncStub
     from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
+    from noughts_proto.v1.tunings_pb2_grpc import TuningServiceAsyncStub
     from noughts_proto.v1.webhooks_pb2_grpc import WebhookServiceAsyncStub
 
 DETAILS = "grpc-status-details-bin"
@@ -139,6 +141,7 @@ class Client:
         self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
         self.registration: RegistrationServiceAsyncStub = registration_pb2_grpc.RegistrationServiceStub(channel)
         self.tests: TestServiceAsyncStub = tests_pb2_grpc.TestServiceStub(channel)
+        self.tunings: TuningServiceAsyncStub = tunings_pb2_grpc.TuningServiceStub(channel)
         self.webhooks: WebhookServiceAsyncStub = webhooks_pb2_grpc.WebhookServiceStub(channel)
         self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
         self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods

@@ -35,7 +35,7 @@ CLUSTER_COMMANDS = ("noughts referee", "noughts nodes")
 WEBSITE_COMMANDS = ("noughts join",)
 """Commands whose examples need the website of another machine."""
 SERVER_COMMANDS = re.compile(
-    r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
+    r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|tuning|watch|"
     r"challenge|leaderboard|rating-lists|head-to-head|game|puzzle|web|webhook|mcp|status|health|course (night|report)|"
     r"ratings suspicious)\b"
 )
@@ -143,6 +143,7 @@ class Playground:
             "tournament create summer",
             "tournament join summer --bot mybot --bot absent",
             "tournament start summer",
+            "tune parameters.toml --name depth --iterations 1 --games 2 --seed 1",
         ):
             run_here(line.split(), alice)
         # The server judges games a moment after it stored them.

@@ -74,6 +74,17 @@ def tests(ctx: typer.Context) -> Iterable[str]:
     return _names_at_server(ctx, names)
 
 
+def tunings(ctx: typer.Context) -> Iterable[str]:
+    """Return the tunings of the server."""
+    from noughts_proto.v1.tunings_pb2 import ListTuningsRequest
+
+    def names(client: "Client") -> list[str]:
+        response = client.tunings.ListTunings(ListTuningsRequest(page_size=_MOST_NAMES), timeout=_ANSWER_SECONDS)
+        return [row.name for row in response.tunings]
+
+    return _names_at_server(ctx, names)
+
+
 def bots(ctx: typer.Context) -> Iterable[str]:
     """Return the bots of the server."""
     from noughts_proto.v1.bots_pb2 import ListBotsRequest

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.position_lines import read_object
-from noughts_server.local.tuning import BotTemplate
+from noughts_server.core.spec_template import SpecTemplate
 from noughts_server.statistics.spsa import Course, Parameter, PlayedIteration, Tuning
 
 _USUAL_RATE = 0.02
@@ -27,7 +27,7 @@ _EXAMPLE = """For example:
   step = 20"""
 
 
-def read_parameters(file: Path) -> tuple[BotTemplate, tuple[Parameter, ...]]:
+def read_parameters(file: Path) -> tuple[SpecTemplate, tuple[Parameter, ...]]:
     """Read a TOML file with a bot and its parameters. Raises UsageProblem with the reason."""
     with problems_with(str(file), OSError), problems_with(str(file), tomllib.TOMLDecodeError, UnicodeDecodeError):
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -40,7 +40,7 @@ def read_parameters(file: Path) -> tuple[BotTemplate, tuple[Parameter, ...]]:
         raise UsageProblem(f"{file}: got no parameter, expected a table `[parameters.NAME]` for each", _EXAMPLE)
     if len(tables) > _MOST_PARAMETERS:
         raise UsageProblem(f"{file}: got {len(tables)} parameters, expected at most {_MOST_PARAMETERS}")
-    bot = BotTemplate(text)
+    bot = SpecTemplate(text)
     if not bot.is_valid:
         raise UsageProblem(f"{file}, bot: got {text!r}, expected $NAME for each parameter, and $$ for a dollar sign")
     for name in sorted(bot.names ^ set(tables)):
@@ -183,7 +183,7 @@ def recorded_seed(path: Path) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def conditions_of(bot: BotTemplate, tuning: Tuning, games: Mapping[str, Any]) -> dict[str, Any]:
+def conditions_of(bot: SpecTemplate, tuning: Tuning, games: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything on which the results of a tuning depend; `games` describes the games of an iteration."""
     parameters = [
         {

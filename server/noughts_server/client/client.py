@@ -1,8 +1,9 @@
 """A client of a server for the command line: its calls block."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -64,6 +65,30 @@ class Client(Stubs):
             return method(request, timeout=seconds, metadata=self._metadata)  # type: ignore[arg-type]  # as the method wants
         except grpc.RpcError as error:
             raise self._explained(error, seconds) from error
+
+    async def call_async(
+        self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request, *, seconds: float
+    ) -> Response:
+        """Return the method's answer without blocking the event loop. A cancellation ends the call.
+
+        Raises CallFailed.
+        """
+        loop = asyncio.get_running_loop()
+        is_over = asyncio.Event()
+
+        def wake(_: object) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(is_over.set)
+
+        call = method.future(request, timeout=seconds, metadata=self._metadata)
+        call.add_done_callback(wake)
+        try:
+            await is_over.wait()
+            return call.result()
+        except grpc.RpcError as error:
+            raise self._explained(error, seconds) from error
+        finally:
+            call.cancel()
 
     def list_items(
         self,

@@ -13,6 +13,7 @@ from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
 from noughts_proto.v1.tests_pb2_grpc import TestServiceStub
 from noughts_proto.v1.tokens_pb2_grpc import TokenServiceStub
 from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceStub
+from noughts_proto.v1.tunings_pb2_grpc import TuningServiceStub
 from noughts_proto.v1.webhooks_pb2_grpc import WebhookServiceStub
 
 
@@ -30,6 +31,7 @@ class Stubs:
         self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
         self.tournaments = TournamentServiceStub(channel)
+        self.tunings = TuningServiceStub(channel)
         self.webhooks = WebhookServiceStub(channel)
 
 
@@ -47,3 +49,4 @@ class AsyncStubs:
         self.tests = TestServiceStub(channel)
         self.tokens = TokenServiceStub(channel)
         self.tournaments = TournamentServiceStub(channel)
+        self.tunings = TuningServiceStub(channel)

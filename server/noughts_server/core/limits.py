@@ -83,7 +83,9 @@ class Limits:
     tournaments: int = 200
     """Tournaments of one owner that are not over, excluding challenges."""
     settings_bytes: int = 64 << 20
-    """Bytes of settings and lists of openings in tournaments, tests and challenges that one owner creates in a day."""
+    """Bytes of settings and lists of openings in tournaments, tests, challenges and tunings of one owner in a day."""
+    tunings: int = 50
+    """Tunings of one owner that are not finished."""
     owner_entries: int = 64
     """Entries of one owner in a tournament of another owner, and at most half of its places."""
     owner_checks: int = 8

@@ -15,6 +15,11 @@ def test_name(slug: str) -> str:
     return f"tests/{slug}"
 
 
+def tuning_name(slug: str) -> str:
+    """Return `tunings/ID`."""
+    return f"tunings/{slug}"
+
+
 def game_name(tournament: str, ordinal: int | str) -> str:
     """Return `tournaments/ID/games/NUMBER` of a game of `tournaments/ID`."""
     return f"{tournament}/games/{ordinal}"
@@ -58,6 +63,11 @@ def tournament_id(field: str, name: str) -> str:
 def test_id(field: str, name: str) -> str:
     """Return `ID` of `tests/ID`. Raises InvalidArgument."""
     return _parts(field, name, "tests/([^/]+)", "tests/ID")[0]
+
+
+def tuning_id(field: str, name: str) -> str:
+    """Return `ID` of `tunings/ID`. Raises InvalidArgument."""
+    return _parts(field, name, "tunings/([^/]+)", "tunings/ID")[0]
 
 
 def game_id(field: str, name: str) -> tuple[str, int]:

@@ -102,6 +102,8 @@ class LocalPlan:
     """None: a temporary file, which is deleted at the end unless the run is interrupted."""
     resumes: str = ""
     """The tournament to resume there, `ID` of `tournaments/ID`; empty: a new one."""
+    omitted_games: int = 0
+    """The number of games that are left out at the start of a new tournament, because another machine plays them."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Time limits of child players: programs, plugins and engines that the referee starts."""
     sandbox_mode: SandboxMode = SandboxMode.USUAL

@@ -99,7 +99,9 @@ class RunAtServer:
         self._fatal: PlayedGame | None = None
         # Each label is a bot whose versions are specs, because the label can mean another spec in the next run.
         versions = {label: spec.short for label, spec in self.specs.items()}
-        self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
+        self._tournament = LocalTournament(
+            self.server, self.plan.settings, versions, self.plan.resumes, omitted_games=self.plan.omitted_games
+        )
         sprt = self.plan.settings.sprt
         self._match = MatchGames(Sprt.parse(sprt) if sprt else None)
         """The games of a match; with more bots, nothing is counted."""

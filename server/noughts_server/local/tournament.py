@@ -20,7 +20,7 @@ from noughts_server.store.people.bots import BotVersion, log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.extensions import extend_tournament
-from noughts_server.store.tournaments.local_runs import OWNER
+from noughts_server.store.tournaments.local_runs import OWNER, omit_first_games
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -38,17 +38,25 @@ class LocalTournament:
     """The one tournament of a local run."""
 
     def __init__(
-        self, server: Server, settings: TournamentSettings, versions: Mapping[str, str], resumes: str = ""
+        self,
+        server: Server,
+        settings: TournamentSettings,
+        versions: Mapping[str, str],
+        resumes: str = "",
+        *,
+        omitted_games: int = 0,
     ) -> None:
         """Create it. `versions` has the version of each bot, by the label under which it plays.
 
-        `resumes` is the ID of a stored tournament to resume; missing games and bots are added to it.
+        `resumes` is the ID of a stored tournament to resume; missing games and bots are added to it. A new tournament
+        begins after the first `omitted_games` games.
         """
         self.slug = resumes or f"local-{secrets.token_hex(4)}"
         self._resumes = bool(resumes)
         self._server = server
         self._settings = settings
         self._versions = versions
+        self._omitted_games = omitted_games
         self._owner = 0
         self.bots: dict[str, BotVersion] = {}
         """The bot versions, by label."""
@@ -127,6 +135,8 @@ class LocalTournament:
             check_openings_of(self._settings)
             new = check_tournament(NewTournament(self.slug, self._settings), now)
             create_tournament(connection, new, owner_id=owner, now_ms=now)
+            if self._omitted_games:
+                omit_first_games(connection, self.slug, self._omitted_games)
             missing = set(self._versions)
         for label, version in self._versions.items():
             self.bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)

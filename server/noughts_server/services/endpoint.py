@@ -20,6 +20,7 @@ from noughts_proto.v1 import (
     tests_pb2,
     tokens_pb2,
     tournaments_pb2,
+    tunings_pb2,
     webhooks_pb2,
 )
 from noughts_server.core.errors import AddressUnusable, TlsUnusable
@@ -30,7 +31,7 @@ from noughts_server.services.interceptor import CallInterceptor
 
 _FILES = (
     play_pb2, bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2,
-    webhooks_pb2, tests_pb2, registration_pb2,
+    webhooks_pb2, tests_pb2, registration_pb2, tunings_pb2,
 )  # fmt: skip
 SERVICES = tuple(service.full_name for file in _FILES for service in file.DESCRIPTOR.services_by_name.values())
 """Full names of the services of noughts.v1."""

@@ -23,6 +23,7 @@ from noughts_proto.v1 import (
     tests_pb2,
     tokens_pb2,
     tournaments_pb2,
+    tunings_pb2,
     webhooks_pb2,
 )
 from noughts_server.services import access as access_module
@@ -38,6 +39,7 @@ from noughts_server.services.status import StatusServicer
 from noughts_server.services.tests import TestServicer as ServicerOfTests
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.services.tunings import TuningServicer
 from noughts_server.services.webhooks import WebhookServicer
 from noughts_server.store.people.tokens import authenticate, revoke_token
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
@@ -55,10 +57,18 @@ SERVICERS: dict[Any, type] = {
     tests_pb2: ServicerOfTests,
     tokens_pb2: TokenServicer,
     tournaments_pb2: TournamentServicer,
+    tunings_pb2: TuningServicer,
     webhooks_pb2: WebhookServicer,
 }
 
 _TEST: dict[str, Any] = {"name": "tests/try", "new_version": "bots/ada", "base_version": "bots/bob"}
+_TUNING: dict[str, Any] = {
+    "name": "tunings/try",
+    "bot": "minimax:depth=$depth",
+    "parameters": [{"name": "depth", "start": 2, "low": 1, "high": 4, "step": 1, "rate": 0.02, "whole": True}],
+    "iterations": 2,
+    "games_per_iteration": 2,
+}
 # The request of each method: enough to reach the check of the caller.
 _REQUESTS: dict[str, dict[str, Any]] = {
     "Play": {"hello": hello().hello},
@@ -85,6 +95,12 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "CreateWebhook": {"webhook": {"url": "http://127.0.0.1:1/"}},
     "TestWebhook": {"name": "webhooks/1"},
     "DeleteWebhook": {"name": "webhooks/1"},
+    "CreateTuning": {"tuning": _TUNING},
+    "ClaimGames": {"name": "tunings/try", "worker": "me", "pairs": 1},
+    "RenewClaim": {"name": "tunings/try", "claim": "1"},
+    "ReportGames": {"name": "tunings/try", "claim": "1"},
+    "LeaveTuning": {"name": "tunings/try", "worker": "me"},
+    "DeleteTuning": {"name": "tunings/try"},
 }
 _OF_OWN_TOKENS = ("GetToken", "ListTokens")
 """Methods that any token may call, because they return only the caller's own tokens."""
@@ -128,6 +144,8 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         await opened.join(token, "ada")
         request = tests_pb2.CreateTestRequest(test=tests_pb2.Test(**_TEST))
         await opened.tests.CreateTest(request, metadata=bearer(token))
+        tuning = tunings_pb2.CreateTuningRequest(tuning=tunings_pb2.Tuning(**_TUNING))
+        await opened.tunings.CreateTuning(tuning, metadata=bearer(token))
         await opened.webhook("http://127.0.0.1:1/")
         yield opened
 

@@ -21,6 +21,7 @@ SERVICES = (
     "noughts.v1.FeedService",
     "noughts.v1.WebhookService",
     "noughts.v1.TestService",
+    "noughts.v1.TuningService",
 )
 
 

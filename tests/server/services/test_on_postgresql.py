@@ -9,6 +9,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.records.replay import errors_of_stored_game
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Store
+from tests.server.services.test_tunings import check_values_of_tuning
 from tests.support.client import client_of
 from tests.support.databases import POSTGRESQL, databases_of, url_of
 from tests.support.guard import processes_allowed
@@ -47,3 +48,9 @@ async def test_tournaments_are_played_to_their_ends_across_a_restart(tmp_path: P
     await store.close()
     assert (report.tournaments, report.findings, report.ratings) == (3, [], 4)
     assert report.games > 6 * 200  # the round robin of four bots alone has 6 pairs
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+async def test_values_of_a_tuning_do_not_depend_on_the_workers(tmp_path: Path, workers: int) -> None:
+    async with client_of(tmp_path / "tunings") as client:
+        await check_values_of_tuning(client, await client.token(), workers)

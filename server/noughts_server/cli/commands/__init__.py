@@ -13,6 +13,7 @@ from noughts_server.cli.commands import (
     test,
     token,
     tournament,
+    tuning,
     webhook,
 )
 from noughts_server.cli.lazy_commands import FORMER_NAMES, Command, Group
@@ -72,6 +73,7 @@ random               1½     0      3       7
             ),
             "tournament": tournament.GROUP,
             "test": test.GROUP,
+            "tuning": tuning.GROUP,
             "watch": Command(
                 "noughts_server.cli.commands.watch:watch",
                 "Show a game or a tournament live until it ends or you press Ctrl-C.",

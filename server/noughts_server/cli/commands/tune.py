@@ -1,7 +1,7 @@
 """The command `noughts tune`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,22 +9,28 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_proto.v1 import tunings_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.drawing.tuning_curves import check_picture, print_curves, write_curves
+from noughts_server.cli.drawing.tuning_curves import check_picture, write_curves
+from noughts_server.cli.drawing.tuning_summary import print_tuning, tuning_document
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.local_games.options import LocalGameOptions
 from noughts_server.cli.local_games.planning import plan_games
 from noughts_server.cli.options.game import read_seed
 from noughts_server.cli.options.logs import LogLevel, configure_logs
+from noughts_server.cli.options.names import read_tuning
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.processes.signals import run_loop, two_stages
+from noughts_server.cli.server_games.tuning_work import ServedParts, create_or_join, read_course, tuning_of
 from noughts_server.cli.tuning_files import CourseFile, conditions_of, read_parameters, recorded_seed
+from noughts_server.core.spec_template import SpecTemplate
 from noughts_server.local.plan import LocalFault, LocalPlan, LocalStop
-from noughts_server.local.tuning import BotTemplate, first_specs, value_text
-from noughts_server.local.tuning import tune as tune_bot
-from noughts_server.statistics.spsa import Course, PlayedIteration, TunedParameter, Tuning, tuned_parameters
+from noughts_server.local.tuning import Parts, WholeIterations, first_specs, play_parts
+from noughts_server.statistics.optima import tuned_parameters
+from noughts_server.statistics.spsa import Course, PlayedIteration, Tuning
 
 _MOST_GAMES = 10_000
 _MOST_OUTPUT_LINES = 20
@@ -87,8 +93,18 @@ def tune(
         Path | None,
         Option("--svg", metavar="FILE", help="Picture of the value of each parameter", rich_help_panel="Output"),
     ] = None,
+    name: Annotated[
+        str,
+        Option(
+            "--name",
+            metavar="NAME",
+            help="Tune at a server under this name, together with other machines",
+            rich_help_panel="Connection",
+        ),
+    ] = "",
     *,
     tune_options: TuneOptions,
+    server: ServerOptions,
     output: OutputOptions,
 ) -> None:
     """Tune numbers of a bot by games against itself (SPSA), and estimate the best values.
@@ -103,57 +119,178 @@ def tune(
 
     The same seed gives the same values, whatever the concurrency. After an interruption, --resume continues. Check the
     result with `noughts match NEW OLD --sprt elo0=0,elo1=5`.
+
+    With --name, a server hands out the games: the same command on several machines shares the work, and the values are
+    those of a tuning on one machine. The server never runs the bot; each machine uses its own FILE. A machine can join
+    and leave at any time, and the same command continues after an interruption.
     """
     if tune_options.games % 2:
         raise UsageProblem(f"--games {tune_options.games}: expected an even number, because games are played in pairs")
     if svg is not None:
         check_picture(svg)
     bot, parameters = read_parameters(file)
-    course_file = course_file or file.with_name(f"{file.stem}.course.jsonl")
-    seed = tune_options.seed
-    if resume and seed is None:
-        seed = recorded_seed(course_file)
-    tuning = Tuning(parameters=parameters, iterations=iterations, seed=read_seed(seed))
-    plan = plan_games(first_specs(bot, tuning), replace(tune_options, seed=tuning.seed), f"Tuning of {bot.text}")
+    if name:
+        _refuse_at_server(tune_options, course_file, resume=resume)
+        tuning = Tuning(parameters=parameters, iterations=iterations, seed=read_seed(tune_options.seed))
+        run = _tune_at_server(read_tuning(name), bot, tuning, tune_options, server)
+    else:
+        if server.server is not None:
+            raise UsageProblem("--server: got no name of a tuning at this server, expected --name NAME as well")
+        course_file = course_file or file.with_name(f"{file.stem}.course.jsonl")
+        seed = tune_options.seed
+        if resume and seed is None:
+            seed = recorded_seed(course_file)
+        tuning = Tuning(parameters=parameters, iterations=iterations, seed=read_seed(seed))
+        run = _tune_here(course_file, bot, tuning, tune_options, resume=resume)
+    parameters_after = tuned_parameters(run.course)
+    if svg is not None:
+        write_curves(svg, run.course, parameters_after)
+    document = {
+        **run.facts,
+        **tuning_document(bot, run.course, parameters_after),
+        "games_lost_by_fault": run.games_lost_by_fault,
+    }
+    output.show(document, lambda: print_tuning(bot, run.course, parameters_after))
+    for reason, games in run.lost_games.items():
+        printing.warn(f"{printing.count(games, 'game')} lost by a fault count as losses: the bot {reason}.")
+    if not run.course.finished:
+        printing.note(run.how_to_continue)
+        raise SystemExit(INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A tuning after this machine has played its games."""
+
+    course: Course
+    lost_games: Counter[str]
+    """The games of this machine that were lost by a fault, by its reason."""
+    games_lost_by_fault: int
+    """The same of all machines."""
+    how_to_continue: str
+    facts: dict[str, Any]
+    """Further fields of the JSON document."""
+
+
+def _tune_here(course_file: Path, bot: SpecTemplate, tuning: Tuning, options: TuneOptions, *, resume: bool) -> _Run:
+    """Play the iterations that the file lacks on this machine only."""
+    plan = _plan(bot, tuning, options)
     course = Course(tuning)
     with closing(CourseFile(course_file, conditions_of(bot, tuning, _games_document(plan)))) as results:
         if resume:
             results.resume(course)
-            printing.note(f"Resuming after {course.iteration - 1:,} of {printing.count(iterations, 'iteration')}.")
+            done, total = course.iteration - 1, printing.count(tuning.iterations, "iteration")
+            printing.note(f"Resuming after {done:,} of {total}.")
         else:
             results.begin()
+
+        def make_parts(show: _Show) -> Parts:
+            def on_iteration(result: PlayedIteration) -> None:
+                results.add(course, result)
+                show(course.iteration - 1, course.values[-1])
+
+            return WholeIterations(course, options.games // 2, on_iteration)
+
         configure_logs(LogLevel.WARNING)
-        stop = LocalStop()
-        lost_games = run_loop(_play(plan, bot, course, results, stop))
-    parameters_after = tuned_parameters(course)
-    if svg is not None:
-        write_curves(svg, course, parameters_after)
-    document = {**_document(bot, course, parameters_after), "games_lost_by_fault": sum(lost_games.values())}
-    output.show(document, lambda: _print(bot, course, parameters_after))
-    for reason, games in lost_games.items():
-        printing.warn(f"{printing.count(games, 'game')} lost by a fault count as losses: the bot {reason}.")
-    if not course.finished:
-        printing.note(f"The results so far are in {course_file}. To continue, run the same command with --resume.")
-        raise SystemExit(INTERRUPTED)
+        lost_games = run_loop(_play(plan, bot, tuning, course.iteration - 1, make_parts))
+    return _Run(
+        course=course,
+        lost_games=lost_games,
+        games_lost_by_fault=sum(lost_games.values()),
+        how_to_continue=f"The results so far are in {course_file}. To continue, run the same command with --resume.",
+        facts={},
+    )
+
+
+def _tune_at_server(name: str, bot: SpecTemplate, tuning: Tuning, options: TuneOptions, server: ServerOptions) -> _Run:
+    """Play games of a tuning of a server until it is finished, or until the user stops."""
+    plan = _plan(bot, tuning, options)
+    with server.connected(token_needed=True) as client:
+        message, created = create_or_join(
+            client,
+            name,
+            bot.text,
+            tuning,
+            seed_given=options.seed is not None,
+            games=options.games,
+            conditions=_conditions_at_server(plan),
+        )
+        if created:
+            printing.note(f"Created {name} at {client.address}. The same command on other machines shares the work.")
+        else:
+            done, total = message.iterations_done, printing.count(message.iterations, "iteration")
+            printing.note(f"Joining {name} at {client.address} after {done:,} of {total}.")
+
+        def make_parts(show: _Show) -> Parts:
+            return ServedParts(
+                client=client,
+                name=name,
+                parameters=tuning.parameters,
+                pairs=max(1, min(options.concurrency, options.games) // 2),
+                on_progress=lambda progress: show(progress.iterations_done, progress.values),
+            )
+
+        configure_logs(LogLevel.WARNING)
+        lost_games = run_loop(_play(plan, bot, tuning_of(message), message.iterations_done, make_parts))
+        message = client.call(client.tunings.GetTuning, pb.GetTuningRequest(name=name)).tuning
+        course = read_course(client, message)
+    return _Run(
+        course=course,
+        lost_games=lost_games,
+        games_lost_by_fault=message.games_lost_by_fault,
+        how_to_continue=f"{name} continues while other machines play. To continue here, run the same command again.",
+        facts={"tuning": name},
+    )
+
+
+def _refuse_at_server(options: TuneOptions, course_file: Path | None, *, resume: bool) -> None:
+    """Raise UsageProblem for options that a tuning at a server cannot have."""
+    if resume:
+        raise UsageProblem("--resume: got a tuning at a server as well", "Leave it out: the same command continues.")
+    if course_file is not None:
+        raise UsageProblem("--output: got a tuning at a server as well", "Leave it out: the server keeps the results.")
+    if options.forfeit_after:
+        raise UsageProblem(
+            f"--forfeit-after {options.forfeit_after}: got a tuning at a server as well",
+            "Leave it out: no machine knows the games of all others.",
+        )
+
+
+def _plan(bot: SpecTemplate, tuning: Tuning, options: TuneOptions) -> LocalPlan:
+    """Return the match of the first iteration."""
+    return plan_games(first_specs(bot, tuning), replace(options, seed=tuning.seed), f"Tuning of {bot.text}")
+
+
+_Show = Callable[[int, Sequence[float]], None]
+"""Shows the number of complete iterations, and the values after them."""
 
 
 async def _play(
-    plan: LocalPlan, bot: BotTemplate, course: Course, results: CourseFile, stop: LocalStop
+    plan: LocalPlan, bot: SpecTemplate, tuning: Tuning, done: int, make_parts: Callable[[_Show], Parts]
 ) -> Counter[str]:
-    """Play the rest of the course. Return the number of games lost by each fault, by its reason."""
-    total = course.tuning.iterations
+    """Play the parts, and show the progress. Return the number of games lost by each fault, by its reason.
+
+    `done` is the number of iterations that are complete at the start.
+    """
+    total = tuning.iterations
     is_terminal = printing.stderr().is_terminal
     lost_games: Counter[str] = Counter()
+    stop = LocalStop()
+    report_every = max(total // _REPORTS, 1)
+    shown = done
 
-    with counting("Iterations") as show, two_stages(stop.finish, stop.abort):
+    with counting("Iterations") as draw, two_stages(stop.finish, stop.abort):
 
-        def on_iteration(result: PlayedIteration) -> None:
-            results.add(course, result)
-            played = course.iteration - 1
-            text = ", ".join(f"{name} {value:.4g}" for name, value in course.last_values.items())
-            show(played, total, text)
-            if not is_terminal and played % max(total // _REPORTS, 1) == 0:
+        def show(played: int, values: Sequence[float]) -> None:
+            nonlocal shown
+            if played <= shown:
+                return
+            pairs = zip(tuning.parameters, values, strict=True)
+            text = ", ".join(f"{parameter.name} {value:.4g}" for parameter, value in pairs)
+            draw(played, total, text)
+            if not is_terminal and played // report_every > shown // report_every:
                 printing.note(f"{played:,} of {printing.count(total, 'iteration')}: {text}")
+            shown = played
 
         def on_fault(spec: str, fault: LocalFault) -> None:
             if fault.reason not in lost_games:
@@ -163,11 +300,16 @@ async def _play(
                     printing.note(f"  | {line}")
             lost_games[fault.reason] += fault.games
 
-        show(course.iteration - 1, total)
-        await tune_bot(
-            plan, bot, course, stop=stop, on_note=printing.note, on_iteration=on_iteration, on_fault=on_fault
-        )
+        draw(done, total)
+        await play_parts(plan, bot, make_parts(show), stop=stop, on_note=printing.note, on_fault=on_fault)
     return lost_games
+
+
+def _conditions_at_server(plan: LocalPlan) -> dict[str, Any]:
+    """Return the conditions of the games, without those that a tuning of a server has as fields."""
+    conditions = _games_document(plan)
+    del conditions["games"], conditions["forfeit_after"]
+    return conditions
 
 
 def _games_document(plan: LocalPlan) -> dict[str, Any]:
@@ -185,60 +327,3 @@ def _games_document(plan: LocalPlan) -> dict[str, Any]:
         "adjudicate": settings.adjudicate,
         "forfeit_after": settings.forfeit_after,
     }
-
-
-def _tuned_text(bot: BotTemplate, rows: Sequence[TunedParameter]) -> str:
-    """Return the spec of the tuned bot."""
-    return bot.text_with({row.parameter.name: row.tuned for row in rows})
-
-
-def _document(bot: BotTemplate, course: Course, rows: Sequence[TunedParameter]) -> dict[str, Any]:
-    tuning = course.tuning
-    parameters = [
-        {
-            "name": row.parameter.name,
-            "start": row.parameter.start,
-            "last": row.last,
-            "optimum": None if row.optimum is None else row.optimum.value,
-            "low95": None if row.optimum is None else row.optimum.low,
-            "high95": None if row.optimum is None else row.optimum.high,
-            "tuned": row.tuned,
-        }
-        for row in rows
-    ]
-    return {
-        "bot": bot.text,
-        "tuned": _tuned_text(bot, rows),
-        "iterations": course.iteration - 1,
-        "iterations_total": tuning.iterations,
-        **printing.seed_document(tuning.seed),
-        "parameters": parameters,
-    }
-
-
-def _print(bot: BotTemplate, course: Course, rows: Sequence[TunedParameter]) -> None:
-    console = printing.stdout()
-    tuning = course.tuning
-    printing.heading(console, f"{bot.text}: {course.iteration - 1:,} iterations, seed {tuning.seed}")
-    print_curves(course)
-    cells = [
-        (
-            row.parameter.name,
-            f"{row.parameter.start:.4g}",
-            f"{row.last:.4g}",
-            "" if row.optimum is None else f"{row.optimum.value:.4g}",
-            "" if row.optimum is None else f"{row.optimum.low:.4g} to {row.optimum.high:.4g}",
-            value_text(row.tuned),
-        )
-        for row in rows
-    ]
-    columns = ("parameter", ">start", ">last value", ">optimum", ">95 % interval", ">tuned")
-    console.print(printing.table(columns, cells))
-    if any(row.optimum is None for row in rows):
-        console.print("A parameter without an optimum: the games do not show yet where the bot is strongest.")
-    tuned = _tuned_text(bot, rows)
-    start = bot.text_with({row.parameter.name: row.parameter.start for row in rows})
-    console.print(
-        f"Tuned: {tuned}\nCheck: noughts match '{tuned}' '{start}' --sprt elo0=0,elo1=5",
-        soft_wrap=True,
-    )

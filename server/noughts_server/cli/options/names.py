@@ -9,13 +9,16 @@ from typer import Argument
 
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.core.resource_names import bot_name, game_name, test_name, tournament_name
+from noughts_server.core.resource_names import bot_name, game_name, test_name, tournament_name, tuning_name
 
 TournamentArgument = Annotated[
     str, Argument(metavar="NAME", autocompletion=completion.tournaments, help="Tournament, e.g. `spring`")
 ]
 TestArgument = Annotated[
     str, Argument(metavar="ID", autocompletion=completion.tests, help="Test, e.g. `mybot-2-vs-mybot-1`")
+]
+TuningArgument = Annotated[
+    str, Argument(metavar="NAME", autocompletion=completion.tunings, help="Tuning, e.g. `attack`")
 ]
 BotArgument = Annotated[
     str, Argument(metavar="NAME", autocompletion=completion.bots, help="Bot, e.g. `mybot` or `bots/mybot`")
@@ -38,6 +41,11 @@ def read_tournament(text: str) -> str:
 def read_test(text: str) -> str:
     """Return `tests/ID` for itself or for `ID`."""
     return test_name(_identifier("tests/", text, "a test, e.g. `mybot-2-vs-mybot-1` or `tests/mybot-2-vs-mybot-1`"))
+
+
+def read_tuning(text: str) -> str:
+    """Return `tunings/ID` for itself or for `ID`."""
+    return tuning_name(_identifier("tunings/", text, "a tuning, e.g. `attack` or `tunings/attack`"))
 
 
 def read_bot(text: str) -> str:

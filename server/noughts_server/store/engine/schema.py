@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FORFEITS, Termination
 
-REVISION = "0046"
+REVISION = "0047"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
@@ -67,6 +67,16 @@ class Kind(IntEnum):
     """A few unrated games between two bots; lists omit it by default."""
     TEST = 3
     """A match that tests one bot version against another; lists omit it by default."""
+
+
+class TuningState(IntEnum):
+    """The state of a tuning; values equal those of the protocol's enum."""
+
+    RUNNING = 1
+    FINISHED = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
 
 
 _NAMES = {kind: f"{kind}_%(table_name)s_%(column_0_N_name)s" for kind in ("fk", "uq", "ix")}
@@ -757,6 +767,84 @@ outbox = Table(
     Column("event", String(40), nullable=False),
     Column("document", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+)
+
+# Tunings whose games workers play: see `store.tunings`.
+tunings = Table(
+    "tunings",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("slug", String(63), nullable=False, unique=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    # A TuningState.
+    Column("state", SmallInteger, nullable=False),
+    # The spec of the bot with `$NAME` for each parameter. No server runs it.
+    Column("bot", Text, nullable=False),
+    # A list of documents; see `store.tunings`.
+    Column("parameters", JSON, nullable=False),
+    Column("iterations", Integer, nullable=False),
+    # Pairs of games in an iteration.
+    Column("pairs", Integer, nullable=False),
+    # Unsigned 64 bits, stored as signed.
+    Column("seed", BigInteger, nullable=False),
+    # JSON texts by name, which are compared when a worker joins.
+    Column("conditions", JSON, nullable=False),
+    Column("iterations_done", Integer, nullable=False),
+    # The values of the parameters after these iterations.
+    Column("course_values", JSON, nullable=False),
+    # Games of these iterations that the bot lost by a fault.
+    Column("lost_by_fault", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Index(None, "owner_id", "state"),
+)
+
+# The iterations of tunings that are complete.
+tuning_iterations = Table(
+    "tuning_iterations",
+    metadata,
+    Column("tuning_id", ForeignKey("tunings.id"), primary_key=True, autoincrement=False),
+    # Counts from 1.
+    Column("iteration", Integer, primary_key=True, autoincrement=False),
+    # From the point of view of the set of values `plus`.
+    Column("wins", Integer, nullable=False),
+    Column("draws", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    # The values of the parameters after the iteration.
+    Column("course_values", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The claimed games of the present iteration and of the one before, so that a repeated report is recognised.
+tuning_parts = Table(
+    "tuning_parts",
+    metadata,
+    Column("tuning_id", ForeignKey("tunings.id"), primary_key=True, autoincrement=False),
+    Column("iteration", Integer, primary_key=True, autoincrement=False),
+    # Counts from 0.
+    Column("first_pair", Integer, primary_key=True, autoincrement=False),
+    Column("pairs", Integer, nullable=False),
+    # The key of the last claim. The results of earlier claims do not count.
+    Column("claim", String(32), nullable=False),
+    # The name of the worker that has it.
+    Column("worker", String(64), nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    # The results; null: not reported.
+    Column("wins", Integer),
+    Column("draws", Integer),
+    Column("losses", Integer),
+    Column("lost_by_fault", Integer),
+    sqlite_with_rowid=False,
+)
+
+# The workers of tunings, by the names that they choose.
+tuning_workers = Table(
+    "tuning_workers",
+    metadata,
+    Column("tuning_id", ForeignKey("tunings.id"), primary_key=True, autoincrement=False),
+    Column("name", String(64), primary_key=True),
+    Column("seen_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # Answers of requests, for clients that repeat one.

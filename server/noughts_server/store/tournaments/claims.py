@@ -84,7 +84,8 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     statement = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
     stored = set(connection.scalars(statement))
     schedule = schedule_of(connection, tournament)
-    missing = [ordinal for ordinal in ordinals if ordinal not in stored]
+    # A local run can leave out its first games, which are not stored (`local_runs.omit_first_games`).
+    missing = [ordinal for ordinal in ordinals if ordinal > tournament.folded and ordinal not in stored]
     game_pairs = tuple(schedule.game_pairs(missing)) if tournament.settings.openings else ()
     begun: Mapping[int, GameSoFar] = {}
     if tournament.settings.has_journal:

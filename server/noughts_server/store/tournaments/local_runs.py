@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.engine.database import Store
@@ -70,6 +70,12 @@ def killed_run(connection: Connection) -> Tournament | None:
     newest = select(tournaments.c.id).join(owners).where(*running).order_by(tournaments.c.id.desc()).limit(1)
     key: int | None = connection.execute(newest).scalar()
     return None if key is None else get_tournament_by_id(connection, key)
+
+
+def omit_first_games(connection: Connection, slug: str, games: int) -> None:
+    """Leave out the first slots of a tournament that has not begun, as if their games were stored. Writes."""
+    values = {"folded": games, "games_done": games}
+    connection.execute(update(tournaments).where(tournaments.c.slug == slug).values(**values))
 
 
 async def run_to_resume(

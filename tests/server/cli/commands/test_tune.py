@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Noughts, Transcript
+from tests.support.background import server_in_thread
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM, eventually
 
@@ -160,7 +161,17 @@ def test_wrong_files_are_refused(folder: Path, transcript: Transcript, name: str
 
 
 @pytest.mark.parametrize(
-    "options", ["missing.toml", "p.toml --games 3", "p.toml -o none.jsonl --resume", "p.toml --svg curves.png"]
+    "options",
+    [
+        "missing.toml",
+        "p.toml --games 3",
+        "p.toml -o none.jsonl --resume",
+        "p.toml --svg curves.png",
+        "p.toml --server localhost:7450",
+        "p.toml --name planted --resume",
+        "p.toml --name planted -o course.jsonl",
+        "p.toml --name planted --forfeit-after 3",
+    ],
 )
 def test_wrong_options_are_refused(transcript: Transcript, options: str) -> None:
     transcript(f"tune {options}", code=2)
@@ -170,3 +181,41 @@ def test_results_of_another_tuning_are_kept(noughts: Noughts, transcript: Transc
     noughts(f"tune p.toml {GAMES} --iterations 1 --games 2")
     transcript("tune p.toml --iterations 1 --games 2", code=1)
     transcript("tune p.toml --iterations 2 --games 2 --resume", code=2)
+
+
+def test_two_workers_of_which_one_is_killed_get_the_values_of_one(noughts: Noughts, database: str, start: Any) -> None:
+    alone = tune(noughts, "--iterations 5 --games 4")
+    created = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
+    # Each part has one of the two pairs.
+    line = f"tune p.toml {GAMES} --iterations 5 --games 4 --concurrency 2 --name planted --format json"
+    with server_in_thread(database, tuning_lease=3.0) as address:
+        env = {"NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": created["token"]}
+
+        def iterations() -> int:
+            tunings = json.loads(noughts("tuning list --format json", env=env).stdout)["tunings"]
+            return int(tunings[0]["iterations"]) if tunings else 0
+
+        with start(line, env) as killed:
+            eventually(iterations)
+            killed.kill()
+        document = json.loads(noughts(line, env=env).stdout)
+    assert document == {"tuning": "tunings/planted", **alone}
+
+
+def test_tuning_of_a_server_is_shown_refused_and_deleted(noughts: Noughts, env: dict[str, str]) -> None:
+    line = f"tune p.toml {GAMES} --games 2 --name planted"
+    result = noughts(f"{line} --iterations 1", env=env)
+    assert "Created tunings/planted at " in result.stderr
+    assert "Check: noughts match 'py{attack=" in result.stdout
+    joined = noughts(f"{line} --iterations 1", env=env)
+    assert "after 1 of 1 iteration." in joined.stderr
+    assert joined.stdout == result.stdout
+    refused = noughts(f"{line} --iterations 2", env=env, code=1)
+    assert "tunings/planted was created with iterations 1, got 2" in refused.stderr
+    assert noughts("tuning show planted", env=env).stdout == result.stdout
+    (listed,) = json.loads(noughts("tuning list --format json", env=env).stdout)["tunings"]
+    assert (listed["state"], listed["iterations"], listed["games"], listed["owner"]) == ("finished", 1, 2, "alice")
+    assert "planted" in noughts("tuning list", env=env).stdout
+    assert noughts("tuning delete planted", env=env).stdout == "tunings/planted is deleted.\n"
+    assert "does not exist" in noughts("tuning show planted", env=env, code=1).stderr
+    assert "No tunings yet." in noughts("tuning list", env=env).stdout
