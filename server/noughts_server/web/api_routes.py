@@ -15,6 +15,7 @@ from noughts_proto.v1 import (
     status_pb2,
     tests_pb2,
     tournaments_pb2,
+    tunings_pb2,
 )
 from noughts_server.client.stubs import AsyncStubs
 
@@ -99,6 +100,14 @@ TESTS = ApiRoute(
     ),
     rows="tests",
 )
+TUNINGS = ApiRoute(
+    "/tunings",
+    lambda server: server.tunings.ListTunings,
+    tunings_pb2.ListTuningsRequest,
+    tunings_pb2.ListTuningsResponse,
+    summary="All tunings, newest first, without their optima and curves.",
+    rows="tunings",
+)
 BOTS = ApiRoute(
     "/bots",
     lambda server: server.bots.ListBots,
@@ -182,6 +191,26 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         summary="A test with its state and statistics.",
         names={"name": "tests/{test}"},
         within="test",
+    ),
+    TUNINGS,
+    ApiRoute(
+        "/tunings/{tuning}",
+        lambda server: server.tunings.GetTuning,
+        tunings_pb2.GetTuningRequest,
+        tunings_pb2.GetTuningResponse,
+        summary="A tuning with its present values, its optima and its curve; as CSV its parameters.",
+        names={"name": "tunings/{tuning}"},
+        rows="parameters",
+        within="tuning",
+    ),
+    ApiRoute(
+        "/tunings/{tuning}/iterations",
+        lambda server: server.tunings.ListTuningIterations,
+        tunings_pb2.ListTuningIterationsRequest,
+        tunings_pb2.ListTuningIterationsResponse,
+        summary="The complete iterations of a tuning, with the values after each.",
+        names={"name": "tunings/{tuning}"},
+        rows="iterations",
     ),
     BOTS,
     ApiRoute(

@@ -17,6 +17,7 @@ from noughts_server.core.version import software_version
 from noughts_server.drawing.board_svg import board_svg, piece_svg, places, side_names
 from noughts_server.drawing.charts import llr_line
 from noughts_server.drawing.thumbnails import thumbnail, thumbnail_back
+from noughts_server.drawing.tuning_chart import tuning_line
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
@@ -182,6 +183,7 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         forecast_of,
         whole_number_of_games,
         covers,
+        tuning_line,
     )
     templates.globals.update({function.__name__: function for function in functions})
     templates.globals.update(values, has_documentation=is_built, has_page=has_page)

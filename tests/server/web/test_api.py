@@ -16,6 +16,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.documents import csv_text
 from noughts_server.web.openapi import openapi
+from tests.server.web.test_tunings_pages import tuning_work
 from tests.support.client import bearer
 from tests.support.site import Site
 
@@ -34,10 +35,17 @@ def queued_test(server: ServerUnderTest) -> None:
         stubs.tests.CreateTest(tests_pb2.CreateTestRequest(test=test), metadata=metadata)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def tuning(server: ServerUnderTest) -> None:
+    """A tuning: `tunings/weights`."""
+    with tuning_work(server, "weights", 30) as work:
+        work.play(25)
+
+
 def example_path(path: str, cup: str) -> str:
     """Return the path of a route with the names of existing resources."""
     names = {"tournament": cup.partition("/")[2], "number": "1", "bot": "pascal", "opponent": "random", "test": "try"}
-    names |= {"variant": "tictactoe", "time_class": "untimed"}
+    names |= {"tuning": "weights", "variant": "tictactoe", "time_class": "untimed"}
     return PREFIX + re.sub(r"\{(\w+)(?::int)?\}", lambda found: names[found[1]], path)
 
 

@@ -15,6 +15,7 @@ from noughts_server.web.signin import Visitor
 from tests.server.web.test_browser import Stepwise
 from tests.server.web.test_organising import in_other_thread
 from tests.server.web.test_tests_pages import create_test, register_bots
+from tests.server.web.test_tunings_pages import tuning_work
 from tests.support.background import bots_online
 from tests.support.browser import page_in
 from tests.support.processes import eventually
@@ -30,6 +31,7 @@ VALUES = {
     "{opponent}": "random",
     "{test}": "first",
     "{tournament}": "{tournament}",
+    "{tuning}": "weights",
 }
 """Values of the parameters of addresses; those in braces are known when the site runs."""
 
@@ -113,9 +115,19 @@ def table_path(site: Site) -> str:
 
 
 @pytest.fixture(scope="module")
-def parameter_values(cup: str, open_tournament: str, table_path: str, test_path: str) -> dict[str, str]:
+def tuning_path(server: ServerUnderTest) -> str:
+    """The path of a tuning with curves."""
+    with tuning_work(server, "weights", 60) as work:
+        work.play(40)
+    return "/tunings/weights"
+
+
+@pytest.fixture(scope="module")
+def parameter_values(
+    cup: str, open_tournament: str, table_path: str, test_path: str, tuning_path: str
+) -> dict[str, str]:
     """Return the values of the parameters in braces, after all tournaments and the table have been created."""
-    assert (open_tournament, test_path) == ("tournaments/autumn", "/tests/first")
+    assert (open_tournament, test_path, tuning_path) == ("tournaments/autumn", "/tests/first", "/tunings/weights")
     return {"tournament": cup.removeprefix("tournaments/"), "key": table_path.removeprefix("/play/")}
 
 

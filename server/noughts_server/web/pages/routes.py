@@ -31,6 +31,7 @@ from noughts_server.web.pages import (
     tournament,
     tournament_actions,
     tournaments,
+    tunings,
     tv,
 )
 from noughts_server.web.pages.website import Handler, OwnHandler, Website
@@ -56,6 +57,9 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/tests", tests.tests_page),
     ("/tests.atom", feeds.tests_atom),
     ("/tests/{test}", tests.test_page),
+    ("/tunings", tunings.tunings_page),
+    ("/tunings/{tuning}", tunings.tuning_page),
+    ("/tunings/{tuning}/parts", tunings.tuning_parts),
     ("/leaderboard", leaderboard.leaderboard_page),
     ("/records", bots.records_page),
     ("/tv", tv.tv_page),

@@ -1,8 +1,7 @@
 // The page of a live tournament: its boards, its progress, and its tables, which the site renders.
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
-import { makeCopyable, reachNames, showTimes } from "./page.js";
-import { keepSorting, makeSortable } from "./tables.js";
+import { refreshParts } from "./parts.js";
 import { _, count } from "./words.js";
 
 const TABLES_EVERY = 3000;
@@ -95,10 +94,8 @@ async function refresh() {
   if (asking || !wanted) return;
   asking = true;
   wanted = false;
-  const known = [...page.querySelectorAll("[data-part]")].map((part) => `"${part.dataset.tag}"`);
   try {
-    const answer = await fetch(page.dataset.parts, { headers: { "if-none-match": known.join(", ") } });
-    if (answer.ok) showParts(await answer.text());
+    await refreshParts(page, (part) => part.dataset.part === "desk" && isActing(part));
   } catch {
     wanted = true; // the site cannot be reached, which the events report
   }
@@ -108,19 +105,7 @@ async function refresh() {
   }, TABLES_EVERY);
 }
 
-// Elements that do not change are not replaced, so scrolled tables, opened rounds and the focus stay.
-function showParts(text) {
-  const fresh = new DOMParser().parseFromString(text, "text/html");
-  showTimes(fresh);
-  makeSortable(fresh);
-  makeCopyable(fresh);
-  for (const part of fresh.querySelectorAll("[data-part]")) {
-    const now = page.querySelector(`[data-part="${part.dataset.part}"]`);
-    if (!now) continue;
-    const acting = now.contains(document.activeElement) || document.querySelector("dialog[open]");
-    if (part.dataset.part === "desk" && acting) continue;
-    keepSorting(now, part);
-    Idiomorph.morph(now, part, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
-  }
-  reachNames(page);
+// Whether the user acts in a part, so that it must not change.
+function isActing(part) {
+  return part.contains(document.activeElement) || document.querySelector("dialog[open]");
 }
