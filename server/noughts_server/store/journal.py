@@ -16,6 +16,7 @@ _STATE_COLUMNS = tuple(column.name for column in journal.columns if not column.p
 # Built once, because building takes longer than executing and a commit can need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),
+    journal.c.ordinal.between(bindparam("first"), bindparam("last")),
     exists().where(games.c.tournament_id == journal.c.tournament_id, games.c.ordinal == journal.c.ordinal),
 )
 
@@ -43,9 +44,9 @@ def journal_games(connection: Connection, running: Iterable[GameSoFar]) -> None:
     upsert(connection, journal, rows, replace=_STATE_COLUMNS)
 
 
-def forget_played(connection: Connection, tournament_id: int) -> None:
-    """Delete the rows of this tournament whose slots now have a game."""
-    connection.execute(_PLAYED, {"tournament": tournament_id})
+def forget_played(connection: Connection, tournament_id: int, first: int, last: int) -> None:
+    """Delete the rows of these slots of a tournament if they now have a game."""
+    connection.execute(_PLAYED, {"tournament": tournament_id, "first": first, "last": last})
 
 
 def forget_all(connection: Connection, tournament_id: int) -> None:

@@ -114,6 +114,35 @@ def _claim_and_commit(connection: Connection) -> None:
     assert report.games
 
 
+async def test_commit_reads_few_games_that_other_referees_have_stored(large_url: str) -> None:
+    store = await Store.open(large_url)
+    try:
+        with store._writing.connect() as connection:  # it is rolled back at the end
+            plans_by_statement = _commit_behind_a_gap(connection)
+    finally:
+        await store.close()
+    assert rows_read(plans_by_statement, "FROM games")
+    assert max(rows_read(plans_by_statement, "FROM games")) < 100, plans_by_statement
+
+
+def _commit_behind_a_gap(connection: Connection) -> Plans:
+    """Commit a game after another referee has stored all others but the first one."""
+    tournament = get_tournament(connection, "fresh")
+    claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=1_000)
+    [_, *games, last] = [made_up_game(tournament, claim.attempt, slot) for claim in claims for slot in claim.slots]
+    assert len(games) > 1_000
+    here, there = FoldingState(), FoldingState()
+    commit_games(connection, [games.pop(0)], here, now_ms=NOW)
+    here.confirm()
+    commit_games(connection, games, there, now_ms=NOW)
+    connection.exec_driver_sql("ANALYZE games")
+
+    def commit(connection: Connection) -> None:
+        assert commit_games(connection, [last], here, now_ms=NOW).games == [last]
+
+    return plans(connection, commit, analyze=True)
+
+
 async def test_claim_reads_few_of_ten_thousand_units(large_url: str) -> None:
     store = await Store.open(large_url)
     try:
@@ -140,11 +169,16 @@ def _look_among_many_units(connection: Connection) -> list[int]:
     def look(connection: Connection) -> None:
         assert has_free_units(connection, tournament.id, REFEREE.name, holding=())
 
+    return rows_read(plans(connection, look, analyze=True), "FROM units")
+
+
+def rows_read(plans_by_statement: Plans, part: str) -> list[int]:
+    """Return how many rows each statement that contains `part` has read."""
     return [
         sum(
             round(float(rows))
             for rows in re.findall(r"(?:actual .*rows=|Removed by Filter: )([0-9.]+)", "\n".join(plan))
         )
-        for statement, plan in plans(connection, look, analyze=True).items()
-        if "FROM units" in statement
+        for statement, plan in plans_by_statement.items()
+        if part in statement
     ]

@@ -18,6 +18,7 @@ from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.core.errors import NotFound, WrongState
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import TournamentProgress, commit_games
+from noughts_server.store.ratings.rater import FoldingState
 from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.tournaments import (
@@ -201,29 +202,40 @@ async def test_a_cancelled_tournament_rates_only_stored_results(arena: Arena) ->
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=12),
     restarts=st.sets(st.integers(0, 11)),
     failures=st.sets(st.integers(0, 11)),
+    recorders=st.lists(st.integers(0, 2), min_size=1, max_size=12),
 )
 def test_everything_stored_is_independent_of_the_order_of_commits(
-    order: random.Random, sizes: list[int], restarts: set[int], failures: set[int]
+    order: random.Random, sizes: list[int], restarts: set[int], failures: set[int], recorders: list[int]
 ) -> None:
-    assert stored_after(order, sizes, restarts, failures) == stored_in_order()
+    """Also if the recorders of several processes store the games."""
+    assert stored_after(order, sizes, restarts, failures, recorders) == stored_in_order()
 
 
 @functools.cache
 def stored_in_order() -> dict[str, list[tuple[object, ...]]]:
-    return stored_after(None, [500], set(), set())
+    return stored_after(None, [500], set(), set(), [0])
 
 
 def stored_after(
-    order: random.Random | None, sizes: list[int], restarts: set[int], failures: set[int]
+    order: random.Random | None, sizes: list[int], restarts: set[int], failures: set[int], recorders: list[int]
 ) -> dict[str, list[tuple[object, ...]]]:
     with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(play_two_tournaments(Path(folder) / "games.db", order, sizes, restarts, failures))
+        return asyncio.run(play_two_tournaments(Path(folder) / "games.db", order, sizes, restarts, failures, recorders))
 
 
 async def play_two_tournaments(
-    path: Path, order: random.Random | None, sizes: list[int], restarts: set[int], failures: set[int]
+    path: Path,
+    order: random.Random | None,
+    sizes: list[int],
+    restarts: set[int],
+    failures: set[int],
+    recorders: list[int],
 ) -> dict[str, list[tuple[object, ...]]]:
-    """Return the stored rows after commits of these sizes with crashes and rolled back transactions between."""
+    """Return the stored rows after commits of these sizes with crashes and rolled back transactions between.
+
+    `recorders` says which process stores each commit.
+    """
+    states = [FoldingState() for _ in range(3)]
     async with open_arena(path) as arena:
         # Only one is rated, because the order between two rated tournaments depends on the order of commits.
         rated = await arena.tournament("rated", bots=BOTS, games_per_pair=12)
@@ -235,10 +247,12 @@ async def play_two_tournaments(
         while begin < len(games):
             size = sizes[step % len(sizes)]
             batch = games[begin : begin + size]
+            recorder = recorders[step % len(recorders)]
+            if step in restarts:
+                states[recorder] = FoldingState()
+            arena.state = states[recorder]
             if step in failures:
                 await commit_and_roll_back(arena, batch)
-            if step in restarts:
-                arena.state = type(arena.state)()
             await arena.commit(batch)
             step, begin = step + 1, begin + size
         assert slots_in_rating_order(arena) == [(rated.id, ordinal) for ordinal in range(1, rated.games_total + 1)]

@@ -238,13 +238,16 @@ def _commit_tournament(
         play_resumed(connection, row.id, now_ms=now_ms)
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
-    forget_played(connection, row.id)
+    if stored:
+        forget_played(connection, row.id, stored[0].ordinal, stored[-1].ordinal)
     if machine:
         record_machine(connection, row, progress.bots, stored, machine=machine, now_ms=now_ms)
     scores = list(map(_SCORE, stored))
     _count_scores(connection, row, progress, scores)
     _record_meetings(connection, row.id, progress, scores)
-    _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
+    run = progress.add(connection, dict(zip(fresh, scores, strict=True)))
+    ledger.fold(row.id, progress, len(run), run)
+    progress.folded += len(run)
     withdrawals = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     if kind.endless:
         ladder = state.ladders[row.id] = append_to_ladder(connection, row, stored, state.ladders.get(row.id))
@@ -282,7 +285,8 @@ def _admit(
         return {}, []
     # The unit follows from the slot, so a game cannot use the attempt of another unit.
     attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
-    folded, beyond = progress.folded, progress.beyond
+    folded = progress.folded
+    beyond = progress.stored_among(connection, {game.ordinal for game in batch})
     fresh: dict[int, FinishedGame] = {}
     duplicates: list[FinishedGame] = []
     for game in batch:
@@ -322,14 +326,13 @@ def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> 
 
 def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last: int) -> None:
     """Delete the games after the last one of a match that has ended."""
-    later = [ordinal for ordinal in progress.beyond if ordinal > last]
+    later = progress.drop_later(connection, last)
     if later:
         of_tournament = games_table.c.tournament_id == row.id
         connection.execute(delete(games_table).where(of_tournament, games_table.c.ordinal > last))
         drop_later_analyses(connection, row.id, last)
-        _count_scores(connection, row, progress, [progress.beyond.pop(ordinal) for ordinal in later], -1)
+        _count_scores(connection, row, progress, later, -1)
     forget_all(connection, row.id)
-    progress.games_done -= len(later)
 
 
 def counted_scores(
@@ -384,18 +387,6 @@ def _record_meetings(
     upsert(connection, meetings, [(one, other, tournament_id) for one, other in sorted(new)])
     if len(met) + len(new) <= _MOST_MET:
         met |= new
-
-
-def _fold(row: Row[Any], progress: Progress, fresh: dict[int, EntryResult], ledger: Ledger) -> None:
-    """Rate the games up to the new first gap, and count all new games."""
-    run: list[EntryResult] = []
-    beyond = progress.beyond
-    beyond.update(fresh)
-    while (score := beyond.pop(progress.folded + len(run) + 1, None)) is not None:
-        run.append(score)
-    ledger.fold(row.id, progress, len(run), run)
-    progress.folded += len(run)
-    progress.games_done += len(fresh)
 
 
 def _store_progress(connection: Connection, row: Row[Any], progress: Progress, ended_at: int | None) -> None:

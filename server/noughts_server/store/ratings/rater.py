@@ -8,7 +8,7 @@ cache with a few numbers of the database, and reads the parts that differ. A tra
 unconfirmed, and the next transaction reads all data again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,16 @@ _LEAST_UPSET = 100
 
 # Built once, because every commit needs them and building takes longer than executing.
 _NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
+_STORED_AMONG = select(games.c.ordinal).where(
+    games.c.tournament_id == bindparam("tournament"), games.c.ordinal.in_(bindparam("ordinals", expanding=True))
+)
+_STORED_AFTER = (
+    select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
+    .where(games.c.tournament_id == bindparam("tournament"), games.c.ordinal > bindparam("after"))
+    .order_by(games.c.ordinal)
+    .limit(bindparam("most"))
+)
+_READ_AT_ONCE = 1_000
 _TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
 
 
@@ -52,10 +62,15 @@ _TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", e
 class Progress:
     """The progress of a tournament when it was last read or changed."""
 
+    tournament_id: int
     folded: int
     games_done: int
-    beyond: dict[int, EntryResult]
-    """The stored games behind the first gap, by ordinal."""
+    beyond: dict[int, EntryResult] | None
+    """The stored games behind the first gap, by ordinal.
+
+    None: other processes store games of the tournament too, so only the database has them all. Reading them for each
+    commit would take the longer, the more processes play.
+    """
     bots: tuple[int, ...]
     """The bot of each entry."""
     owners: tuple[int, ...] | None
@@ -66,6 +81,43 @@ class Progress:
     """The key of the list; None if the tournament is not rated."""
     met: set[tuple[int, int]] = field(default_factory=set)
     """Pairs of bots that are in `meetings` already, the smaller key first."""
+
+    def stored_among(self, connection: Connection, ordinals: Collection[int]) -> Collection[int]:
+        """Return the ordinals of stored games: all of those behind the first gap that occur in `ordinals`."""
+        if self.beyond is not None:
+            return self.beyond
+        stored: set[int] = set()
+        for batch in in_batches(ordinals):
+            keys = {"tournament": self.tournament_id, "ordinals": batch}
+            stored.update(connection.scalars(_STORED_AMONG, keys))
+        return stored
+
+    def add(self, connection: Connection, fresh: Mapping[int, EntryResult]) -> list[EntryResult]:
+        """Count games that this transaction has stored. Return those from the first gap to the next one, in order."""
+        self.games_done += len(fresh)
+        run: list[EntryResult] = []
+        if self.beyond is not None:
+            self.beyond.update(fresh)
+            while (score := self.beyond.pop(self.folded + len(run) + 1, None)) is not None:
+                run.append(score)
+        elif self.folded + 1 in fresh:
+            for ordinal, score in _stored_after(connection, self.tournament_id, self.folded):
+                if ordinal != self.folded + len(run) + 1:
+                    break
+                run.append(score)
+            if self.games_done == self.folded + len(run):
+                self.beyond = {}
+        return run
+
+    def drop_later(self, connection: Connection, last: int) -> list[EntryResult]:
+        """Forget the games behind the first gap that come after the slot `last`, and return them."""
+        if self.beyond is None:
+            dropped = [score for _, score in _stored_after(connection, self.tournament_id, max(last, self.folded))]
+        else:
+            later = [ordinal for ordinal in self.beyond if ordinal > last]
+            dropped = [self.beyond.pop(ordinal) for ordinal in later]
+        self.games_done -= len(dropped)
+        return dropped
 
 
 class FoldingState:
@@ -98,10 +150,12 @@ class FoldingState:
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
         """Return the progress of a tournament; `tournament` is its row in this transaction."""
         progress = self._progress.get(tournament.id)
-        if progress and progress.folded == tournament.folded and progress.games_done == tournament.games_done:
-            return progress
-        progress = _read_progress(connection, tournament)
-        self._progress[tournament.id] = progress
+        if progress is None:
+            progress = self._progress[tournament.id] = _read_progress(connection, tournament)
+        elif progress.folded != tournament.folded or progress.games_done != tournament.games_done:
+            # Another process has stored or folded games.
+            progress.folded, progress.games_done = tournament.folded, tournament.games_done
+            progress.beyond = {} if progress.games_done == progress.folded else None
         return progress
 
     def ratings(self, connection: Connection, list_id: int, bots: Iterable[int], next_seq: int) -> dict[int, Rating]:
@@ -287,11 +341,12 @@ def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> Non
     state = FoldingState()
     row = tournament_rows(connection, [tournament_id])[tournament_id]
     progress = state.progress(connection, row)
-    if not progress.beyond:
+    waiting = dict(_stored_after(connection, tournament_id, row.folded))
+    if not waiting:
         return
-    last = max(progress.beyond)
+    last = max(waiting)
     ledger = Ledger(connection, state, now_ms=now_ms)
-    scores = [progress.beyond[ordinal] for ordinal in sorted(progress.beyond)]
+    scores = list(waiting.values())
     ledger.fold(tournament_id, progress, last - progress.folded, scores)
     ledger.store()
     connection.execute(update(tournaments).where(tournaments.c.id == tournament_id).values(folded=last))
@@ -333,19 +388,29 @@ def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
 
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
-    waiting = (games.c.tournament_id == tournament.id, games.c.ordinal > tournament.folded)
-    statement = select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
-    rows = connection.execute(statement.where(*waiting).order_by(games.c.ordinal))
     time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
     return Progress(
+        tournament_id=tournament.id,
         folded=tournament.folded,
         games_done=tournament.games_done,
-        beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
+        beyond=dict(_stored_after(connection, tournament.id, tournament.folded)),
         bots=bots_of(connection, tournament.id),
         owners=owners_of(connection, tournament),
         bounded=tournament.bounded,
         rating_list=list_key(connection, tournament.variant, time.time_class) if tournament.rated else None,
     )
+
+
+def _stored_after(connection: Connection, tournament_id: int, ordinal: int) -> Iterator[tuple[int, EntryResult]]:
+    """Yield the stored games after a slot, by ordinal and ascending. Reads only as many as are used, and some more."""
+    while True:
+        keys = {"tournament": tournament_id, "after": ordinal, "most": _READ_AT_ONCE}
+        rows = connection.execute(_STORED_AFTER, keys).all()
+        for row in rows:
+            yield row.ordinal, (row.first_entry, row.second_entry, row.result)
+        if len(rows) < _READ_AT_ONCE:
+            return
+        ordinal = rows[-1].ordinal
 
 
 def list_key(connection: Connection, variant: str, time_class: str) -> int | None:
