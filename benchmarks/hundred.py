@@ -26,6 +26,7 @@ import os
 import random
 import signal
 import statistics
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -56,6 +57,7 @@ from tests.support.postgresql import server
 
 _PROCESSES = 4
 """The processes that the referees share."""
+_SWITCH_SECONDS = 0.0005
 _BOTS = ("sleeper1", "sleeper2")
 _PLIES = 7
 """The plies of each game: both bots play the lowest free cell of 3x3."""
@@ -162,6 +164,8 @@ class Options:
 
 def _play(folder: str, index: int, count: int, database: str, bus: str, bots: list[int], options: Options) -> None:
     """Run `count` referees until SIGTERM, in a process of its own. Then write the samples into a file."""
+    # Real referees do not wait for each other's interpreter lock. A transaction would wait for it at each statement.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     samples = Samples()
     samples.measure_statements()
     settings = RefereeSettings(database=database, bus=BusSettings(bus), seats=options.games, owner=ORGANISER)

@@ -15,9 +15,8 @@ from noughts_referee.clock import MARGIN_US, RECONNECT_TIMEOUT_SECONDS
 from noughts_referee.frame_connection import WireSettings
 from noughts_referee.machine_speed import time_factor
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.codecs import REFEREES, WANTS, login_message
+from noughts_server.cluster.codecs import OFFERS, REFEREES, WANTS, login_message
 from noughts_server.cluster.heartbeats import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
@@ -51,6 +50,8 @@ from noughts_server.store.nodes import BEAT_SECONDS, Node, NodeKind
 logger = structlog.get_logger("noughts.referee")
 _MOST_REPORTED = 32
 """Limit of the running games of a tournament that are reported to servers."""
+_OFFERS_SECONDS = 5.0
+"""The longest time between two messages with the installed bots to the other referees, if nothing changes."""
 
 
 class Subscriptions:
@@ -190,6 +191,9 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         )
         guard = StoreGuard(store, referee)
         sessions = Sessions(referee, bus, WireSettings())
+        presence = _Presence(name, bus, referee, play, sessions)
+        membership.on_change.append(presence.offer_soon)
+        bus.on_connected.append(presence.offer_soon)
         stack.enter_context(logging_events(bus, play.local.conditions, sessions))
         await stack.enter_async_context(membership.belonging())
         installed: set[int] = set()
@@ -255,7 +259,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             )
         await stack.enter_async_context(play.local.supplying(resumes_play=False))
         await stack.enter_async_context(director.directing(resumes_play=False))
-        await stack.enter_async_context(running(play.follow(), _report_presence(name, bus, referee, play, sessions)))
+        await stack.enter_async_context(running(play.follow(), presence.run()))
         logger.info(
             "referee_ready",
             referee=name,
@@ -277,28 +281,59 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         referee.stop_starting()
 
 
-async def _report_presence(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, sessions: Sessions) -> None:
-    """Publish the games and the installed bots of this referee at each heartbeat, until cancelled."""
-    try:
-        while True:
-            presence = _presence(name, referee, play.local.playing())
-            for version, login in sessions.logins_here().items():
-                if version in play.installed:
-                    offer = login_message(version, login)
-                    offer.online = True
-                    presence.offers.append(offer)
-            bus.publish(REFEREES, presence)
-            await asyncio.sleep(BEAT_SECONDS)
-    finally:
-        bus.publish(REFEREES, pb.RefereePresence(referee=name, leaving=True))
+class _Presence:
+    """Publishes the games and the installed bots of this referee."""
 
+    def __init__(self, name: str, bus: NatsBus, referee: Referee, play: SharedPlay, sessions: Sessions) -> None:
+        self._name = name
+        self._bus = bus
+        self._referee = referee
+        self._play = play
+        self._sessions = sessions
+        self._offers_due = 0.0
+        """When the other referees get the installed bots again, by the event loop's clock."""
+        self._offers: list[pb.BotPresence] | None = None
+        """The installed bots as of the last message to the other referees; None if there was none."""
 
-def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:
-    message = pb.RefereePresence(referee=name, plies=referee.plies, games_in_flight=referee.count_running())
-    message.slots_queued = referee.count_queued()
-    for conditions in playing:
-        key = conditions.tournament
-        running = islice(referee.running(key), _MOST_REPORTED)
-        ordinals = [game.slot.ordinal for game in running]
-        message.tournaments.add(tournament=key, games_in_flight=referee.count_running(key), ordinals=ordinals)
-    return message
+    async def run(self) -> None:
+        """Publish all at each heartbeat, until cancelled. The other referees get the installed bots less often.
+
+        A hundred referees would receive ten thousand messages a second.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                message = self._message()
+                self._bus.publish(REFEREES, message)
+                offers = list(message.offers)
+                if (offers or self._offers is not None) and (offers != self._offers or loop.time() >= self._offers_due):
+                    self._offers, self._offers_due = offers, loop.time() + _OFFERS_SECONDS
+                    self._bus.publish(OFFERS, pb.RefereePresence(referee=self._name, offers=offers))
+                await asyncio.sleep(BEAT_SECONDS)
+        finally:
+            for subject in (REFEREES, OFFERS):
+                self._bus.publish(subject, pb.RefereePresence(referee=self._name, leaving=True))
+
+    def offer_soon(self) -> None:
+        """Publish the installed bots with the next heartbeat: another node has joined, or messages were lost."""
+        self._offers_due = 0.0
+
+    def _message(self) -> pb.RefereePresence:
+        referee = self._referee
+        message = pb.RefereePresence(
+            referee=self._name,
+            plies=referee.plies,
+            games_in_flight=referee.count_running(),
+            slots_queued=referee.count_queued(),
+        )
+        for conditions in self._play.local.playing():
+            key = conditions.tournament
+            running = islice(referee.running(key), _MOST_REPORTED)
+            ordinals = [game.slot.ordinal for game in running]
+            message.tournaments.add(tournament=key, games_in_flight=referee.count_running(key), ordinals=ordinals)
+        for version, login in self._sessions.logins_here().items():
+            if version in self._play.installed:
+                offer = login_message(version, login)
+                offer.online = True
+                message.offers.append(offer)
+        return message

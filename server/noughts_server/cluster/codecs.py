@@ -11,7 +11,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.convert.seeks import seek_message
 from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
 from noughts_server.runtime.analyses import REQUESTED, AnalysisRequest
-from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.recorder import COMMITTED, PROGRESSED
 from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED
 from noughts_server.store.games.analyses import GameToAnalyse
@@ -21,7 +21,9 @@ from noughts_server.store.tournaments.withdrawals import Withdrawal
 TO_SERVER, TO_REFEREE = "asks", "answers"
 """Subjects `asks:SERVER` with `pb.ClusterAsks`, and `answers:REFEREE` with `pb.ClusterAnswers`."""
 SERVERS, REFEREES, WANTS = "servers", "referees", "wants"
-"""Subjects with `pb.ServerPresence`, `pb.RefereePresence` and `pb.FeedWants`."""
+"""Subjects for servers with `pb.ServerPresence` and `pb.RefereePresence`, and for referees with `pb.FeedWants`."""
+OFFERS = "offers"
+"""The subject for referees with `pb.RefereePresence`, of which only the bots are set."""
 
 # The limits of one message with finished games. NATS accepts a megabyte a message by default.
 _MOST_GAMES = 2_000
@@ -204,11 +206,13 @@ _CODECS = {
     TO_REFEREE: _plain(pb.ClusterAnswers),
     SERVERS: _plain(pb.ServerPresence),
     REFEREES: _plain(pb.RefereePresence),
+    OFFERS: _plain(pb.RefereePresence),
     WANTS: _plain(pb.FeedWants),
     CHANGED: _TOURNAMENT,
     ABANDONED: _TOURNAMENT,
     CONCEDED: _TOURNAMENT,
     PLAYED: Codec(_encode_played, _decode_played),
     COMMITTED: Codec(_encode_report, _decode_report),
+    PROGRESSED: Codec(_encode_report, _decode_report),
     REQUESTED: Codec(_encode_request, _decode_request),
 }

@@ -42,6 +42,8 @@ class Membership:
         self._store = store
         self._bus = bus
         self._steps_back = False
+        self._last: Beat | None = None
+        """The answer to the last heartbeat."""
 
     @property
     def referees(self) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ class Membership:
         youngest = self._steps_back
         self._steps_back = False
         if not youngest:
-            answer = await self._store.write_beside(partial(renew, node=self.node))
+            answer = await self._store.write_beside(partial(renew, node=self.node, previous=self._last))
             if answer is not None:
                 return answer
         return await self._store.write_with_retries(partial(beat, node=self.node, youngest=youngest))
@@ -97,6 +99,9 @@ class Membership:
             logger.error("node_presumed_dead", silent_seconds=beat.silent_ms / 1000, units_kept=len(beat.holds))
             for on_presumed_dead in self.on_presumed_dead:
                 on_presumed_dead(beat.holds)
+        self._last = beat
+        if beat.alive is self.alive:
+            return
         before = [node.name for node in self.alive]
         self.alive = beat.alive
         now = [node.name for node in beat.alive]

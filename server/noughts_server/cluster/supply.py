@@ -15,12 +15,12 @@ import structlog
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import FinishedGame, GameConditions, Unit
-from noughts_server.cluster.codecs import REFEREES
+from noughts_server.cluster.codecs import OFFERS
 from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import wait_until_set
-from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.recorder import COMMITTED_HERE, PROGRESSED, Recorder
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_stop
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
@@ -33,6 +33,8 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 logger = structlog.get_logger("noughts.cluster")
 
 _CHECK_SECONDS = 1.0
+_READ_AGAIN_SECONDS = 5.0
+"""The time after which a running tournament and its entries are read again, because a message can have been lost."""
 # Limits of the number of games that wait in the referee.
 _FEWEST_QUEUED = 64
 _MOST_QUEUED = 1_024
@@ -246,12 +248,18 @@ class SharedPlay:
             listening(self._bus, CHANGED, lambda tournament: self.check_now()),
             listening(self._bus, ABANDONED, self.local.drop),
             listening(self._bus, CONCEDED, self._start_conceding),
-            listening(self._bus, COMMITTED, self._stored),
-            listening(self._bus, REFEREES, self._on_referee),
+            listening(self._bus, COMMITTED_HERE, self._stored),
+            listening(self._bus, PROGRESSED, self._progressed),
+            listening(self._bus, OFFERS, self._on_offers),
         ):
+            loop = asyncio.get_running_loop()
+            due = 0.0
             while True:
+                reads_again = self._news.is_set() or loop.time() >= due
                 self._news.clear()
-                await self._check_all()
+                await self._check_all(reads_again)
+                if reads_again:
+                    due = loop.time() + _READ_AGAIN_SECONDS
                 await wait_until_set(self._news, _CHECK_SECONDS)
 
     def resynchronise(self, own_units: frozenset[tuple[int, int]]) -> None:
@@ -278,7 +286,7 @@ class SharedPlay:
         # The server waits a fixed time for these games.
         await self.local.recorder.flush()
 
-    def _on_referee(self, message: pb.RefereePresence) -> None:
+    def _on_offers(self, message: pb.RefereePresence) -> None:
         offered = set() if message.leaving else {bot.version for bot in message.offers}
         if self._offered.get(message.referee, set()) != offered:
             self._offered[message.referee] = offered
@@ -292,7 +300,14 @@ class SharedPlay:
         if report.stale:
             logger.warning("games_refused", games=report.stale)
 
-    async def _check_all(self) -> None:
+    def _progressed(self, report: CommitReport) -> None:
+        for progress in report.progress:
+            supply = self.local.supplies.get(progress.tournament)
+            if supply is not None:
+                supply.units.check_now()
+
+    async def _check_all(self, reads_again: bool) -> None:
+        """Start and stop tournaments as the database says. If `reads_again`, read all of those that are played here."""
         local = self.local
         keys = tuple(local.supplies)
 
@@ -304,7 +319,7 @@ class SharedPlay:
             key, state = tournament.id, tournament.state
             self._report_stop(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
-                if key in local.supplies:
+                if reads_again and key in local.supplies:
                     local.supplies[key].units.read_again()
             elif state is not TournamentState.RUNNING or key not in local.problems:
                 local.follow(tournament)

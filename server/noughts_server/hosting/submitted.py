@@ -32,7 +32,7 @@ from noughts_server.launching.launcher import SandboxMode, launching
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import wait_until_set
-from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.recorder import COMMITTED_HERE, PROGRESSED
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.server import Server
@@ -199,7 +199,11 @@ class SubmittedBots:
         due = 0.0
         was_leading = False
         checked = self._checked
-        with listening(bus, CHANGED, lambda tournament: self._news.set()), listening(bus, COMMITTED, self._committed):
+        with (
+            listening(bus, CHANGED, lambda tournament: self._news.set()),
+            listening(bus, COMMITTED_HERE, self._committed),
+            listening(bus, PROGRESSED, self._progressed),
+        ):
             try:
                 async with asyncio.TaskGroup() as tasks:
                     while True:
@@ -238,6 +242,8 @@ class SubmittedBots:
     def _committed(self, report: CommitReport) -> None:
         if self._playing:
             self._notes.note_commit(report)
+
+    def _progressed(self, report: CommitReport) -> None:
         if any(progress.finished or progress.withdrawn for progress in report.progress):
             self._news.set()
 

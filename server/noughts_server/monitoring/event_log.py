@@ -13,7 +13,7 @@ from noughts_referee.rules import FORFEITS, is_fault
 from noughts_referee.work_units import FinishedGame, GameConditions
 from noughts_server.core.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.recorder import COMMITTED_HERE
 from noughts_server.runtime.sessions import PRESENCE, Sessions
 from noughts_server.store.games.results import CommitReport
 
@@ -53,7 +53,7 @@ def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None],
         if len(faults) > MOST_FAULTS:
             logger.info("more_faults", games=len(faults) - MOST_FAULTS)
 
-    with listening(bus, COMMITTED, on_commit), listening(bus, PRESENCE, on_presence):
+    with listening(bus, COMMITTED_HERE, on_commit), listening(bus, PRESENCE, on_presence):
         yield
 
 

@@ -23,8 +23,13 @@ from noughts_server.store.ratings.rater import FoldingState
 
 logger = structlog.get_logger("noughts.recorder")
 
+# The bus subjects of the reports of commits.
 COMMITTED = "games.committed"
-"""The bus subject of the reports of commits."""
+"""Complete reports, for servers: of all processes of a cluster."""
+COMMITTED_HERE = "games.committed_here"
+"""Complete reports of this process."""
+PROGRESSED = "tournaments.progressed"
+"""Reports without games, for referees: of all processes, but only what referees must learn of."""
 DAMAGED = "games.damaged"
 """The bus subject of tournaments whose games cannot be stored. A message is the tournament's key and the error."""
 # Limits of the interval between two commits of a process. A crash loses what happened since the last one.
@@ -54,7 +59,14 @@ async def recording(
     `machine` is the host that plays; empty: its games are not compared with those of others. At the end the recorder
     waits at most `store_wait_seconds` for an unavailable store, so that the server can stop.
     """
-    publish = partial(bus.publish, COMMITTED)
+
+    def publish(report: CommitReport) -> None:
+        bus.publish(COMMITTED_HERE, report)
+        bus.publish(COMMITTED, report)
+        progress = [each for each in report.progress if each.concerns_referees]
+        if progress:
+            bus.publish(PROGRESSED, CommitReport(progress=progress))
+
     recorder = Recorder(
         store, publish, on_damage=lambda *damaged: bus.publish(DAMAGED, damaged), referee=referee, machine=machine
     )

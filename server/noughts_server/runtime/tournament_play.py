@@ -21,7 +21,7 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import DatabaseDamaged, DatabaseUnavailable, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import logging_errors
-from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
+from noughts_server.runtime.recorder import COMMITTED_HERE, DAMAGED, PROGRESSED, STORE_SECONDS, Recorder
 from noughts_server.runtime.supply import Progress, Supply, U
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
@@ -166,7 +166,8 @@ class LocalPlay(Generic[U]):
                     self._play(tournament.id, tournament.name)
             try:
                 with (
-                    listening(self.bus, COMMITTED, self._on_commit),
+                    listening(self.bus, COMMITTED_HERE, self._on_commit),
+                    listening(self.bus, PROGRESSED, self._on_progress_of_tournaments),
                     listening(self.bus, DAMAGED, self._on_damage),
                 ):
                     yield
@@ -315,6 +316,12 @@ class LocalPlay(Generic[U]):
         for progress in report.progress:
             key = progress.tournament
             self._stops.pop(key, None)
+            if (supply := self.supplies.get(key)) is not None:
+                supply.note_commit(progress.games_total)
+
+    def _on_progress_of_tournaments(self, report: CommitReport) -> None:
+        for progress in report.progress:
+            key = progress.tournament
             supply = self.supplies.get(key)
             if supply is not None:
                 supply.note_commit(progress.games_total)

@@ -78,6 +78,13 @@ class TournamentProgress(NamedTuple):
     """Entries that this commit withdrew because they failed too often."""
     resumed: bool = False
     """Whether this commit paired bots of a ladder because some have connected or joined."""
+    total_changed: bool = False
+    """Whether the tournament has another number of games since this commit."""
+
+    @property
+    def concerns_referees(self) -> bool:
+        """Whether referees that play the tournament must learn of this commit, also if another one has made it."""
+        return self.finished or bool(self.withdrawn) or self.resumed or self.total_changed
 
 
 @dataclass(slots=True)
@@ -187,6 +194,7 @@ def _pair_present(
             finished=False,
             withdrawn=() if progress is None else progress.withdrawn,
             resumed=True,
+            total_changed=True,
         )
     )
 
@@ -271,6 +279,7 @@ def _commit_tournament(
         games_total=total,
         finished=finished,
         withdrawn=withdrawals,
+        total_changed=total != row.games_total,
     )
     report.progress.append(committed)
 
