@@ -142,7 +142,9 @@ def renew(connection: Connection, node: Node, previous: Beat | None = None) -> B
     """Record a heartbeat of a live member. Return None, and change nothing, if it needs `beat`. Writes.
 
     `previous` is the answer to the node's previous heartbeat. If the live nodes are the same, their rows are not read:
-    a hundred nodes would read ten thousand rows a second. It needs `beat` if the node has no row, or if others could consider it dead. This function locks only the node's
+    a hundred nodes would read ten thousand rows a second.
+
+    It needs `beat` if the node has no row, or if others could consider it dead. This function locks only the node's
     row, so it can run next to another writing transaction.
     """
     own = nodes.c.name == node.name

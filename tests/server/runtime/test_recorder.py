@@ -4,12 +4,23 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from functools import partial
 
 import pytest
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import Draining
-from noughts_server.runtime.recorder import COMMIT_SECONDS, LONGEST_COMMIT_SECONDS, Recorder, commit_interval
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.recorder import (
+    COMMIT_SECONDS,
+    COMMITTED,
+    COMMITTED_HERE,
+    LONGEST_COMMIT_SECONDS,
+    PROGRESSED,
+    Recorder,
+    commit_interval,
+)
+from noughts_server.runtime.recorder import recording as publishing
 from noughts_server.store.games.results import CommitReport
 from tests.support.arena import Arena
 
@@ -57,6 +68,27 @@ def test_many_referees_commit_less_often(referees: int) -> None:
     assert COMMIT_SECONDS <= interval <= LONGEST_COMMIT_SECONDS
     assert referees / interval <= 64 or interval == LONGEST_COMMIT_SECONDS
     assert (interval == COMMIT_SECONDS) is (referees <= 16)
+
+
+async def test_only_commits_that_concern_other_referees_are_published_to_them(arena: Arena) -> None:
+    bus = MemoryBus()
+    subjects: list[str] = []
+    reports: list[CommitReport] = []
+
+    def note(report: CommitReport, subject: str) -> None:
+        subjects.append(subject)
+        reports.append(report)
+
+    for subject in (COMMITTED_HERE, COMMITTED, PROGRESSED):
+        bus.subscribe(subject, partial(note, subject=subject))
+    games = await claimed_games(arena, 10)
+    async with publishing(arena.store, bus) as recorder:
+        for part in (games[:4], games[4:]):
+            recorder.record(part)
+            await recorder.flush()
+    assert subjects == [COMMITTED_HERE, COMMITTED, COMMITTED_HERE, COMMITTED, PROGRESSED]
+    assert [report.games for report in reports] == [games[:4], games[:4], games[4:], games[4:], []]
+    assert [progress.finished for progress in reports[-1].progress] == [True]
 
 
 async def test_commits_begin_an_interval_apart(arena: Arena) -> None:

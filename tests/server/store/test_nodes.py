@@ -1,5 +1,6 @@
 """The nodes of a cluster, and the units that its referees hold."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
@@ -108,6 +109,31 @@ async def test_renewed_heartbeat_is_that_of_a_live_member(arena: Arena) -> None:
     again = await arena.store.write_beside(partial(renew, node=ANNA))
     assert again is not None
     assert again.silent_ms < answer.silent_ms
+
+
+async def test_heartbeats_read_the_live_nodes_only_if_they_have_changed(arena: Arena) -> None:
+    await report_alive(arena, ANNA, BERT)
+    changes: dict[str, Callable[[], Awaitable[object]]] = {
+        "a node joins": lambda: report_alive(arena, SERVER),
+        "a node leaves": lambda: arena.store.write(partial(leave, name=SERVER.name)),
+        "a node is silent": lambda: silence(arena, BERT),
+        "a node returns": lambda: send_heartbeat(arena, BERT),
+        "a limit grows": lambda: arena.store.write(
+            lambda connection: connection.exec_driver_sql("UPDATE nodes SET silence_ms = 2 * silence_ms").rowcount
+        ),
+    }
+    last = await arena.store.write_beside(partial(renew, node=ANNA))
+    assert last is not None
+    for change in changes.values():
+        same = await arena.store.write_beside(partial(renew, node=ANNA, previous=last))
+        assert same is not None
+        assert same.alive is last.alive
+        await change()
+        changed = await arena.store.write_beside(partial(renew, node=ANNA, previous=same))
+        assert changed is not None
+        assert changed.alive != same.alive
+        assert changed.alive == await arena.store.read(alive)
+        last = changed
 
 
 async def test_only_a_live_member_can_renew_its_heartbeat(arena: Arena) -> None:
