@@ -41,8 +41,11 @@ async def _known_tuning(website: Website, request: Request) -> Document:
 def _conditions(texts: Mapping[str, str]) -> dict[str, str]:
     """Return the conditions of the games that are set, as short texts by name."""
     values = {name.replace("_", " "): json.loads(text) for name, text in texts.items()}
-    return {
-        name: (value if isinstance(value, str) else json.dumps(value))[:_LONGEST_CONDITION]
-        for name, value in values.items()
-        if value
-    }
+    return {name: _condition(value)[:_LONGEST_CONDITION] for name, value in values.items() if value}
+
+
+def _condition(value: object) -> str:
+    """Return a condition in words: `kind random, plies 2` for the document of openings."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_condition(each)}" for name, each in value.items() if each)
+    return value if isinstance(value, str) else json.dumps(value)
