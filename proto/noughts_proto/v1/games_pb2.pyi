@@ -163,6 +163,7 @@ class Game(_message.Message):
     FIRST_ALLOWANCE_FIELD_NUMBER: _builtins.int
     SECOND_ALLOWANCE_FIELD_NUMBER: _builtins.int
     ROUND_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_TITLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -199,6 +200,8 @@ class Game(_message.Message):
     """Output only. The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1;
     0 in other formats.
     """
+    tournament_title: _builtins.str
+    """Output only. The title of its tournament; empty if it has none."""
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""
@@ -278,10 +281,11 @@ class Game(_message.Message):
         first_allowance: Global___Allowance | None = ...,
         second_allowance: Global___Allowance | None = ...,
         round: _builtins.int = ...,
+        tournament_title: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "_time_factor", b"_time_factor", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time", "time_factor", b"time_factor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "_time_factor", b"_time_factor", "adjudication", b"adjudication", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "time_factor", b"time_factor", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "_time_factor", b"_time_factor", "adjudication", b"adjudication", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "time_factor", b"time_factor", "times_us", b"times_us", "tournament_title", b"tournament_title", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

@@ -1839,6 +1839,8 @@ class Match(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     WINNER_FIELD_NUMBER: _builtins.int
     DECISION_FIELD_NUMBER: _builtins.int
+    GAMES_LEFT_FIELD_NUMBER: _builtins.int
+    NEXT_GAME_FIELD_NUMBER: _builtins.int
     round: _builtins.int
     """From 1."""
     first: _builtins.str
@@ -1850,6 +1852,10 @@ class Match(_message.Message):
     winner: _builtins.str
     """Empty: the match is not over, or a Swiss pairing with a decision was drawn."""
     decision: Global___MatchDecision.ValueType
+    games_left: _builtins.int
+    """Its scheduled games that are not over. `games` and the points are those of the games that are over."""
+    next_game: _builtins.int
+    """The number of the first of these games, as in `tournaments/ID/games/NUMBER`; 0 if there is none."""
     def __init__(
         self,
         *,
@@ -1861,10 +1867,12 @@ class Match(_message.Message):
         games: _builtins.int = ...,
         winner: _builtins.str = ...,
         decision: Global___MatchDecision.ValueType = ...,
+        games_left: _builtins.int = ...,
+        next_game: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "first", b"first", "first_points", b"first_points", "games", b"games", "round", b"round", "second", b"second", "second_points", b"second_points", "winner", b"winner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "first", b"first", "first_points", b"first_points", "games", b"games", "games_left", b"games_left", "next_game", b"next_game", "round", b"round", "second", b"second", "second_points", b"second_points", "winner", b"winner"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -32,6 +32,10 @@ class Match(NamedTuple, Generic[Side]):
     """None while the match is unfinished. A drawn pairing of a round has none either."""
     decision: Decision | None = None
     """None while the match is unfinished."""
+    games_left: int = 0
+    """The number of its scheduled games that are not over."""
+    next_game: int = 0
+    """The number of the first of these games; 0 if there is none."""
 
     @property
     def is_open(self) -> bool:

@@ -18,7 +18,7 @@ class Pairing(NamedTuple):
 
 
 class PlayedPairing(NamedTuple):
-    """A pairing that is over, with its result."""
+    """A pairing with its result; if games are left, with its result so far."""
 
     round: int
     first: int
@@ -30,6 +30,15 @@ class PlayedPairing(NamedTuple):
     first_forfeits: int = 0
     """Games that the entry lost by its own fault."""
     second_forfeits: int = 0
+
+
+class UnfinishedPairing(NamedTuple):
+    """A pairing with games that are not over."""
+
+    so_far: PlayedPairing
+    games_left: int
+    next_game: int
+    """The number of the first of these games."""
 
 
 class PairingBatch(NamedTuple):
@@ -53,7 +62,9 @@ class Field:
     withdrawn: Mapping[int, int] = field(default_factory=dict)
     """The times of withdrawals by entry."""
     played: Sequence[PlayedPairing] = ()
-    """All pairings so far in the order of pairing. All of them are over."""
+    """All pairings that are over, in the order of pairing."""
+    unfinished: Sequence[UnfinishedPairing] = ()
+    """The other pairings. Brackets show them; there are none when a format pairs the next wave."""
     byes: Sequence[tuple[int, int]] = ()
     """All byes so far as (round, entry)."""
     rounds: int = 0

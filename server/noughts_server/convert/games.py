@@ -37,6 +37,7 @@ def game_message(game: StoredGame) -> pb.Game:
         first_allowance=None if first_allowance is None else _allowance_message(first_allowance),
         second_allowance=None if second_allowance is None else _allowance_message(second_allowance),
         round=game.round,
+        tournament_title=game.tournament_title,
     )
     if game.clocks_us is None:
         message.result = int(game.result)  # type: ignore[assignment]  # equal values

@@ -170,4 +170,6 @@ def match_message(match: MatchRow) -> pb.Match:
         games=match.games,
         winner=match.winner or "",
         decision=pb.MatchDecision.Value(decision),
+        games_left=match.games_left,
+        next_game=match.next_game,
     )

@@ -26,7 +26,16 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
     Unknown values are null; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
     """
     return [
-        {**match._asdict(), "decision": None if match.decision is None else match.decision.name.lower()}
+        {
+            "round": match.round,
+            "first": match.first,
+            "second": match.second,
+            "first_points": match.first_points,
+            "second_points": match.second_points,
+            "games": match.games,
+            "winner": match.winner,
+            "decision": None if match.decision is None else match.decision.name.lower(),
+        }
         for match in matches
     ]
 

@@ -35,9 +35,9 @@ def expected_games(tournament: Document, entries: int) -> int:
     return expected_total(kind, _settings(tournament), tournament["games_total"], entries)
 
 
-def forecast_of(tournament: Document) -> Forecast:
-    """Return the forecast of an open tournament for its entries so far, or for its fewest entries if it has fewer."""
-    entries = max(tournament["entries"], tournament["entries_min"], 2)
+def forecast_of(tournament: Document, entries: int = 0) -> Forecast:
+    """Return the forecast for this number of entries; 0: for those so far, or for the fewest if there are fewer."""
+    entries = entries or max(tournament["entries"], tournament["entries_min"], 2)
     return format_named(str(tournament["schedule"])).forecast(_settings(tournament), entries)
 
 

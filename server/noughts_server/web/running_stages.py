@@ -1,14 +1,16 @@
 """How far running tournaments are, in words: the round of a knockout, Swiss or Danish, the climbers of a ladder."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
-from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.core.messages import _
 from noughts_server.web.documents import Document
+from noughts_server.web.expected_games import forecast_of
 from noughts_server.web.upstream import Failure, Upstream
 
 _LISTED = 100
@@ -77,6 +79,30 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
     except Failure:
         pass  # the page shows the rest of the tournament
     return RunningStage()
+
+
+def current_round(tournament: Document, table: Document) -> Round | None:
+    """Return the round of a tournament by its crosstable; None for a format without rounds and outside of a round."""
+    if table["matches"]:
+        return knockout_round(table["matches"])
+    if table["encounters"]:
+        return numbered_round(table["encounters"], forecast_of(tournament).rounds or 0)
+    return None
+
+
+async def current_rounds(upstream: Upstream, tournaments: Sequence[Document]) -> dict[str, Round]:
+    """Return the rounds of those of the tournaments that are in one, by name."""
+    in_rounds = [each for each in tournaments if isinstance(format_named(str(each["schedule"])), InRounds)]
+    rounds = await asyncio.gather(*(_current_round_of(upstream, each) for each in in_rounds))
+    return {each["name"]: found for each, found in zip(in_rounds, rounds, strict=True) if found is not None}
+
+
+async def _current_round_of(upstream: Upstream, tournament: Document) -> Round | None:
+    request = tournaments_pb2.GetCrosstableRequest(name=tournament["name"], top=1)
+    try:
+        return current_round(tournament, await upstream.ask(upstream.tournaments.GetCrosstable, request))
+    except Failure:
+        return None  # the page shows the rest of the tournament
 
 
 def knockout_round(matches: Sequence[Document]) -> Round | None:

@@ -182,6 +182,11 @@ def until(stamp: str) -> str:
     return _("%(minutes)s min", minutes=minutes) if minutes else ""
 
 
+def since(stamp: str) -> str:
+    """Return the time since then, as `duration`."""
+    return duration((datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds())
+
+
 def duration(seconds: float) -> str:
     """Return e.g. `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`."""
     minutes = int(seconds) // 60
@@ -247,6 +252,14 @@ def titled(tournament: dict[str, Any]) -> str:
     title, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
     players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", title)
     return f"{_('Guest')} \N{EN DASH} {players[1] or players[2]}" if players else title
+
+
+def played_in(game: Mapping[str, Any]) -> str:
+    """Return the title of a game's tournament, else its address; `Match` if the title only names the players."""
+    players = game["first"], game["second"]
+    if game["tournament_title"] in (" - ".join(players), " - ".join(reversed(players))):
+        return _("Match")
+    return str(game["tournament_title"]) or short(game["name"])
 
 
 def player(label: str, tournament: dict[str, Any]) -> str:
@@ -315,6 +328,8 @@ _FUNCTIONS = (
     how_ended,
     clock,
     titled,
+    played_in,
+    since,
     player,
     when,
     time_control,

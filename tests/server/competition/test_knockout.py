@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_server.competition.bracket import BracketRound, Decision
 from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.formats.knockout import EXTRA_PAIRS, bracket, seed_places
-from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing, UnfinishedPairing
 from tests.support.waves import Chance, waves_of
 
 ENTRIES = st.integers(2, 70)
@@ -218,3 +218,14 @@ def test_same_field_gives_the_same_wave() -> None:
 @pytest.mark.parametrize("entries", [0, 1])
 def test_a_single_entry_has_won(entries: int) -> None:
     assert KNOCKOUT.next_wave(Field(entries)) is None
+
+
+def test_games_so_far_count_in_the_bracket_and_decide_nothing() -> None:
+    tied = PlayedPairing(1, 0, 1, first_points=1.0, second_points=1.0, games=2)
+    extra = UnfinishedPairing(PlayedPairing(1, 1, 0, first_points=1.0, second_points=0.0, games=1), 1, next_game=4)
+    ((match,),) = bracket(Field(2, played=(tied,), unfinished=(extra,)))
+    assert (match.first_points, match.second_points, match.games) == (1.0, 2.0, 3)
+    assert (match.games_left, match.next_game) == (1, 4)
+    assert (match.winner, match.decision) == (None, None)
+    ((over,),) = bracket(Field(2, played=(tied,), unfinished=(extra,), withdrawn={1: 5}))
+    assert (over.winner, over.decision) == (0, Decision.WALKOVER)

@@ -57,6 +57,7 @@ DEFAULTS = TournamentSettings()
 STORED_GAME = StoredGame(
     tournament_id=1,
     tournament="tournaments/cup",
+    tournament_title="Cup",
     ordinal=2,
     variant="tictactoe",
     first="ada",

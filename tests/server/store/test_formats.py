@@ -142,6 +142,20 @@ async def test_a_bracket_has_labels_and_the_result_of_each_match(arena: Arena) -
     assert table.standings[0].label == matches[-1].winner
 
 
+@pytest.mark.parametrize("schedule", [KNOCKOUT, SWISS])
+async def test_unfinished_matches_have_their_games_so_far(arena: Arena, schedule: TournamentFormat) -> None:
+    tournament = await arena.tournament(bots=BOTS, schedule=schedule, games_per_pair=4)
+    by_number = {game.ordinal: game for game in await arena.play(tournament)}
+    await arena.commit([by_number[1], by_number[3]])
+    table = await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))
+    first_pairing = stored_pairings(arena)[0]
+    labels = {BOTS[entry] for entry in first_pairing[1:3]}
+    (match,) = (each for each in (*table.matches, *table.pairings) if {each.first, each.second} == labels)
+    assert (match.games, match.games_left, match.next_game) == (2, 2, 2)
+    assert match.first_points + match.second_points == 2
+    assert (match.winner, match.decision) == (None, None)
+
+
 async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
     first_pairings = (await arena.store.read(partial(crosstable, tournament=tournament))).pairings

@@ -1,6 +1,7 @@
 """All live games of a tournament can be watched, not only those that its page shows as boards."""
 
 import asyncio
+import json
 import threading
 
 import pytest
@@ -8,6 +9,9 @@ from playwright.sync_api import Browser, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
 from tests.support.browser import page_in
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
@@ -55,3 +59,40 @@ def test_page_links_to_all_live_games(server: ServerUnderTest, site: Site, brows
         finally:
             allowed.set()
             match.join(PATIENCE)
+
+
+@pytest.mark.parametrize("state, heading", [("running", "Live now"), ("ended", "Just ended")])
+def test_heading_of_the_boards_says_whether_one_is_live(
+    server: ServerUnderTest, site: Site, browser: Browser, state: str, heading: str
+) -> None:
+    token = server.token("lea")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    path, bots = f"/tournaments/boards-{state}", (f"boards-{state}-1", f"boards-{state}-2")
+    assert site.post("/organise", {**form, "id": f"boards-{state}", "bank": ""}, cookie=cookie).status == 303
+    with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
+        pass
+    # The bots are offline, so the tournament waits.
+    for bot in bots:
+        assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+    assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+    game = {
+        "name": f"{path[1:]}/games/1",
+        "first": bots[0],
+        "second": bots[1],
+        "state": state,
+        "result": "1-0" if state == "ended" else None,
+        "termination": "resigned" if state == "ended" else None,
+        "board": None,
+        "moves": [],
+        "times_us": [],
+        "scores": {},
+        "age_ms": 0,
+    }
+    snapshot = json.dumps({"games": [game], "tournaments": []})
+    with page_in(browser, site.address) as page:
+        events = f"event: snapshot\nid: 1\ndata: {snapshot}\n\n"
+        page.route("**/events", lambda route: route.fulfill(content_type="text/event-stream", body=events))
+        page.goto(path)
+        expect(page.locator(f"#grid .small-game{'.over' if state == 'ended' else '.live'}")).to_have_count(1)
+        expect(page.locator("#boards")).to_have_text(heading)
+    assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303

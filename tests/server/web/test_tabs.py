@@ -52,7 +52,7 @@ def test_bracket_names_its_champion_and_leads_to_bots(site: Site, knockout: str)
     bracket = site.get(f"{knockout}?tab=bracket").text.partition('id="bracket"')[2]
     (champion,) = re.findall(r'Champion: <a href="/bots/(kim-\d)">', bracket)
     assert bracket.count(f'<a href="/bots/{champion}">') >= 3
-    assert re.findall(r"<h3>([^<]+)</h3>", bracket) == ["Round 1", "Semifinals", "Final"]
+    assert re.findall(r"<h3>([^<]+)</h3>", bracket) == ["Quarterfinals", "Semifinals", "Final"]
 
 
 def test_rules_state_the_settings_in_words(site: Site, knockout: str) -> None:

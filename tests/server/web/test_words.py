@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.web.words import game, how_ended, player, titled
+from noughts_server.web.words import game, how_ended, played_in, player, titled
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,11 @@ def test_winners_of_games_in_the_browser_are_named_as_in_its_title(label: str, w
 )
 def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: list[int], words: str) -> None:
     assert how_ended({"result": "1-0", "termination": termination, "moves": moves}) == words
+
+
+@pytest.mark.parametrize(
+    "title, words", [("", "spring"), ("Spring cup", "Spring cup"), ("bob - ada", "Match"), ("ada - bob", "Match")]
+)
+def test_games_are_named_by_the_titles_of_their_tournaments(title: str, words: str) -> None:
+    row = {"name": "tournaments/spring/games/3", "tournament_title": title, "first": "ada", "second": "bob"}
+    assert played_in(row) == words

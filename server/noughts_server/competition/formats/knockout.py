@@ -16,7 +16,7 @@ from math import inf
 from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
-from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing
+from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing, UnfinishedPairing
 from noughts_server.core.messages import N_
 
 EXTRA_PAIRS = 4
@@ -52,6 +52,10 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
     for pairing in field.played:
         sides = frozenset((pairing.first, pairing.second))
         played.setdefault((pairing.round, sides), []).append(pairing)
+    unfinished = {
+        (pairing.so_far.round, frozenset((pairing.so_far.first, pairing.so_far.second))): pairing
+        for pairing in field.unfinished
+    }
     rounds: list[BracketRound] = []
     for number in range(1, count + 1):
         matches = []
@@ -62,8 +66,9 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
             elif first is None or second is None:
                 matches.append(Match(number, first, second))
             else:
-                pairings = played.get((number, frozenset((first, second))), [])
-                matches.append(_match(field, number, first, second, pairings))
+                key = (number, frozenset((first, second)))
+                match = _match(field, number, first, second, played.get(key, []))
+                matches.append(_with_games_so_far(match, unfinished[key]) if key in unfinished else match)
         advancing = [match.winner for match in matches]
         rounds.append(tuple(matches))
     return tuple(rounds)
@@ -102,6 +107,23 @@ def _match(field: Field, number: int, first: int, second: int, pairings: Sequenc
         games=games,
         winner=winner,
         decision=decision,
+    )
+
+
+def _with_games_so_far(match: Match[int], pairing: UnfinishedPairing) -> Match[int]:
+    """Return the match with the games of its unfinished pairing, which do not decide it yet."""
+    points = {
+        pairing.so_far.first: pairing.so_far.first_points,
+        pairing.so_far.second: pairing.so_far.second_points,
+    }
+    assert match.first is not None
+    assert match.second is not None
+    return match._replace(
+        first_points=match.first_points + points[match.first],
+        second_points=match.second_points + points[match.second],
+        games=match.games + pairing.so_far.games,
+        games_left=pairing.games_left,
+        next_game=pairing.next_game,
     )
 
 

@@ -139,6 +139,8 @@ class StoredGame:
     """The store's key."""
     tournament: str
     """`tournaments/ID`."""
+    tournament_title: str
+    """The title of the tournament; can be empty."""
     ordinal: int
     """Its slot, from 1, as in `tournaments/ID/games/ORDINAL`."""
     variant: str
@@ -195,6 +197,7 @@ class StoredGame:
         comment_bytes = sum(4 + len(text.encode(errors="replace")) for text in self.comments.values())
         thought_bytes = sum(_THOUGHT_BYTES + _PV_BYTES * len(thought.pv) for thought in self.thoughts.values())
         remarks = _SCORE_BYTES * len(self.scores) + comment_bytes + thought_bytes
+        remarks += len(self.tournament_title.encode(errors="replace"))
         return _GAME_BYTES + _PLY_BYTES * len(self.moves) + remarks
 
 
@@ -457,6 +460,7 @@ def _game(
     return StoredGame(
         tournament_id=tournament.id,
         tournament=tournament.name,
+        tournament_title=tournament.settings.title,
         ordinal=row.ordinal,
         variant=tournament.settings.variant,
         first=first.label,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, insert, select
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
-from noughts_server.competition.pairing_batch import Field, PairingBatch, PlayedPairing
+from noughts_server.competition.pairing_batch import Field, PairingBatch, PlayedPairing, UnfinishedPairing
 from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
@@ -60,11 +60,12 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     statement = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
     bye_rows = connection.execute(statement.order_by(byes.c.round))
     settings = read_settings(tournament)
-    all_pairings = read_pairings(connection, tournament.id)
+    all_pairings = list(read_pairings(connection, tournament.id))
     return Field(
         entries=len(rows),
         withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
-        played=tuple(played for played, games_left in all_pairings if not games_left),
+        played=tuple(pairing for pairing in all_pairings if isinstance(pairing, PlayedPairing)),
+        unfinished=tuple(pairing for pairing in all_pairings if isinstance(pairing, UnfinishedPairing)),
         byes=tuple((row.round, row.entry) for row in bye_rows),
         rounds=settings.rounds,
         games=settings.games_per_pair,
@@ -80,12 +81,17 @@ def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
 
 def read_pairings(
     connection: Connection, tournament_id: int, from_round: int = 0
-) -> Iterator[tuple[PlayedPairing, int]]:
-    """Yield the pairings from this round on, in order of slots, with their results so far and their games left."""
+) -> Iterator[PlayedPairing | UnfinishedPairing]:
+    """Yield the pairings from this round on, in order of slots."""
     for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _pair_key):
         slots = list(group)
         stored = [slot for slot in slots if slot.result is not None]
-        yield _pairing(number, slots[0], stored), len(slots) - len(stored)
+        pairing = _pairing(number, slots[0], stored)
+        if len(stored) == len(slots):
+            yield pairing
+        else:
+            next_game = next(slot.ordinal for slot in slots if slot.result is None)
+            yield UnfinishedPairing(so_far=pairing, games_left=len(slots) - len(stored), next_game=next_game)
 
 
 def _pair_key(row: Row[Any]) -> tuple[int, int, int]:

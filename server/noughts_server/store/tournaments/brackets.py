@@ -7,7 +7,7 @@ from itertools import chain
 from sqlalchemy import Connection, func, select
 
 from noughts_server.competition.bracket import Decision, Match
-from noughts_server.competition.pairing_batch import Field
+from noughts_server.competition.pairing_batch import Field, UnfinishedPairing
 from noughts_server.store.engine.schema import byes, pairings
 from noughts_server.store.pairing.rounds import read_field, read_pairings, tournament_row
 from noughts_server.store.tournaments.tournaments import Tournament
@@ -48,6 +48,8 @@ def listed_matches(connection: Connection, tournament: Tournament, labels: Mappi
             games=match.games,
             winner=winner,
             decision=match.decision,
+            games_left=match.games_left,
+            next_game=match.next_game,
         )
 
 
@@ -67,10 +69,12 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
         select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, of_rounds)
     )
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
-    for played, games_left in read_pairings(connection, tournament.id, from_round):
+    for pairing in read_pairings(connection, tournament.id, from_round):
+        unfinished = pairing if isinstance(pairing, UnfinishedPairing) else None
+        played = pairing.so_far if isinstance(pairing, UnfinishedPairing) else pairing
         lead = played.first_points - played.second_points
         winner = None
-        if lead and not games_left:
+        if lead and not unfinished:
             winner = labels[played.first if lead > 0 else played.second]
         row = MatchRow(
             round=played.round,
@@ -80,7 +84,9 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
             second_points=played.second_points,
             games=played.games,
             winner=winner,
-            decision=None if games_left else Decision.POINTS,
+            decision=None if unfinished else Decision.POINTS,
+            games_left=unfinished.games_left if unfinished else 0,
+            next_game=unfinished.next_game if unfinished else 0,
         )
         rounds[played.round].append(row)
     for number, entry in bye_rows:

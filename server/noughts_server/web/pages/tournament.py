@@ -9,12 +9,13 @@ from starlette.responses import Response
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
-from noughts_server.web import api_routes, words
+from noughts_server.web import api_routes, brackets, words
 from noughts_server.web.documents import Document, enum_words
 from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import OwnHandler, Person, Website
+from noughts_server.web.running_stages import Round, current_round
 from noughts_server.web.upstream import Failure
 
 _PAGE = "tournament/tournament.html.jinja"
@@ -26,16 +27,17 @@ _LAST_GAMES = 8
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
+_UNDER_WAY = ("running", "paused")
 _REFUSED = (400, 403, 404, 409, 429)
 """Statuses of failures that the page with the form explains."""
-_NOT_LIVE: Document = {"boards": [], "live_games": []}
+_TABS_WITH_MATCHES = (_OVERVIEW, "bracket", "rounds")
+"""Tabs whose matches link to their live games."""
 
 
 async def tournament_page(website: Website, request: Request, failure: Failure | None = None) -> Response:
     """Return the page, with the failure of one of its forms."""
-    values = await _known_tournament(website, request)
-    live = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else _NOT_LIVE
-    return await website.views.page(request, _PAGE, failure, **values, **live)
+    values = await _known_tournament(website, request, _tab(request))
+    return await website.views.page(request, _PAGE, failure, **values)
 
 
 def on_page(action: OwnHandler) -> OwnHandler:
@@ -54,41 +56,48 @@ def on_page(action: OwnHandler) -> OwnHandler:
 
 async def tournament_parts(website: Website, request: Request) -> Response:
     """Return the parts of the page that changed."""
-    values = await _known_tournament(website, request)
-    return await website.views.parts(request, _PAGE, **values, **_NOT_LIVE)
+    values = await _known_tournament(website, request, _tab(request))
+    return await website.views.parts(request, _PAGE, **values)
 
 
 async def games_page(website: Website, request: Request) -> Response:
     values, page = await asyncio.gather(
-        _known_tournament(website, request),
+        _known_tournament(website, request, "games"),
         list_page(website, request, api_routes.TOURNAMENT_GAMES, "after", *_GAME_FILTERS),
     )
     games: Document = {
         **values,
         **page,
-        "tab": "games",
-        **_NOT_LIVE,
         "filters": {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))},
         "endings": enum_words(types_pb2.Termination.DESCRIPTOR),
     }
     return await website.views.page(request, _PAGE, **games)
 
 
-async def _known_tournament(website: Website, request: Request) -> Document:
-    """Return the values that all tabs need. Raises Failure."""
+def _tab(request: Request) -> str:
+    return request.query_params.get("tab", _OVERVIEW)
+
+
+async def _known_tournament(website: Website, request: Request, tab: str) -> Document:
+    """Return the values that all tabs need, and those of this tab. Raises Failure."""
     upstream = website.upstream
     name = tournament_name(request.path_params["tournament"])
-    tab = request.query_params.get("tab", _OVERVIEW)
     get_tournament = tournaments_pb2.GetTournamentRequest(name=name, show_story=tab == _OVERVIEW)
     get_crosstable = tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE)
     list_faults = games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_MOST_FAULTS)
-    response, crosstable, faults = await asyncio.gather(
-        upstream.ask(upstream.tournaments.GetTournament, get_tournament),
+    response = await upstream.ask(upstream.tournaments.GetTournament, get_tournament)
+    # Read after the tournament, so that a finished one has its whole bracket.
+    crosstable, faults = await asyncio.gather(
         upstream.ask(upstream.tournaments.GetCrosstable, get_crosstable),
         upstream.ask(upstream.games.ListGames, list_faults),
     )
-    tournament = response["tournament"]
+    # The standings, the bracket and the crosstable are those of one moment.
+    tournament = {**response["tournament"], "standings": crosstable["standings"]}
     before = _rows_before(request)
+    rounds = _rounds(brackets.with_extra_games(crosstable["matches"], tournament["games_per_pair"]))
+    pairings = _rounds(brackets.with_extra_games(crosstable["encounters"], tournament["games_per_pair"]))
+    round_names = brackets.names_of_rounds(rounds) or [Round(each[0]["round"], 0) for each in pairings]
+    live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
     return {
         "tab": tab,
         "tournament": tournament,
@@ -97,8 +106,15 @@ async def _known_tournament(website: Website, request: Request) -> Document:
         "takes_entries": takes_first_entries(tournament),
         "desk": await permitted_actions(website, request, tournament),
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
-        "rounds": _rounds(crosstable["matches"]),
-        "pairings": _rounds(crosstable["encounters"]),
+        "rounds": rounds,
+        "round_names": round_names,
+        "stages": {name.number: name for name in round_names},
+        "seeds": brackets.seeds(rounds),
+        "reached": brackets.reached(rounds),
+        "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
+        "boards": live[0],
+        "live_games": live[1],
+        "pairings": pairings,
         "faults": faults["games"],
         "last": await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else [],
         "story": await website.stories.of(
@@ -117,14 +133,15 @@ async def _last_games(website: Website, tournament: Document) -> list[Document]:
     return games
 
 
-async def _live_games(website: Website, tournament: Document) -> Document:
+async def _live_games(website: Website, tournament: Document) -> tuple[list[Document], list[int]]:
     """Return the live games that the page shows as boards, and the numbers of all of them."""
     if tournament["state"] == "running":
         with suppress(Failure):
             snapshot = await website.hub.snapshot_of(tournament["name"])
-            numbers = [number for each in snapshot["tournaments"] for number in each["live_games"]]
-            return {"boards": list(snapshot["games"]), "live_games": numbers}
-    return _NOT_LIVE
+            return list(snapshot["games"]), [
+                number for each in snapshot["tournaments"] for number in each["live_games"]
+            ]
+    return [], []
 
 
 def _rows_before(request: Request) -> int:

@@ -10,6 +10,7 @@ from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
+from noughts_server.web.running_stages import current_rounds
 from noughts_server.web.upstream import Failure
 
 _NEVER = "9999"
@@ -18,6 +19,8 @@ _NEVER = "9999"
 _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
 _NEWEST_FINISHED = 20
+_WITH_ROUND = 10
+"""Live tournaments whose rounds the page names."""
 
 
 async def tournaments_page(website: Website, request: Request) -> Response:
@@ -52,8 +55,10 @@ async def _calendar(website: Website) -> Document:
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_OPEN, _MOST_LISTED),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_FINISHED, show_months=True),
     )
+    live = [*running["tournaments"], *paused["tournaments"]]
     return {
-        "live": [*running["tournaments"], *paused["tournaments"]],
+        "live": live,
+        "rounds": await current_rounds(website.upstream, live[:_WITH_ROUND]),
         "upcoming": sorted(upcoming["tournaments"], key=lambda each: each["start_at"] or _NEVER),
         "finished": finished["tournaments"],
         "months": finished["months"],

@@ -97,6 +97,7 @@ function labelled(tag, kind) {
 function fill(card, game) {
   shown.set(card, game);
   card.classList.toggle("live", game.state === "running");
+  card.classList.toggle("over", game.state === "ended");
   const { moves, state } = game;
   const last = game.board ? cellName(game.board, moves.at(-1)) : moves.at(-1);
   const live = moves.length ? _("move %(number)s: %(cell)s", { number: moves.length, cell: last }) : stateOf(game);

@@ -31,6 +31,9 @@ function show(view) {
     const grid = document.getElementById("grid");
     boards.hidden = !games.length && !running;
     if (games.length) grid.hidden = false;
+    const title = document.getElementById("boards");
+    const over = games.length && games.every((game) => game.state === "ended");
+    title.textContent = over ? title.dataset.over : title.dataset.live;
     showGames(grid, games, { more: running, stopped: view.stopped });
     showNumbers(tournament?.live_games ?? [], games.length);
   }

@@ -1,0 +1,67 @@
+"""What the page of a knockout says about its entries: their seeds, and the rounds that they reached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noughts_server.competition.formats.knockout import seed_places
+from noughts_server.web.documents import Document
+from noughts_server.web.running_stages import Round
+
+_WITH_NAMES = 3
+"""The last rounds, which have names: quarterfinals, semifinals and final."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far an entry is in a bracket."""
+
+    round: Round
+    """The last round that it reached."""
+    is_out: bool
+    """Whether it lost there."""
+    has_won: bool
+    """Whether it won the final."""
+
+
+def with_extra_games(matches: Sequence[Document], games_of_each: int) -> list[Document]:
+    """Return the matches with `extra`: whether games after equal points are played or scheduled."""
+    return [{**match, "extra": match["games"] + match["games_left"] > games_of_each} for match in matches]
+
+
+def names_of_rounds(rounds: Sequence[Sequence[Document]]) -> list[Round]:
+    """Return the rounds, whose texts are their names, e.g. `Round 1` or `Semifinals`."""
+    last = len(rounds)
+    return [
+        Round(number, last, is_knockout=True) if last - number < _WITH_NAMES else Round(number, 0)
+        for number in range(1, last + 1)
+    ]
+
+
+def seeds(rounds: Sequence[Sequence[Document]]) -> dict[str, int]:
+    """Return the seeds of the entries by label, from 1; empty if there is no bracket."""
+    if not rounds:
+        return {}
+    places = seed_places(len(rounds))
+    seed_of: dict[str, int] = {}
+    for match, one, other in zip(rounds[0], places[::2], places[1::2], strict=True):
+        if match["second"]:
+            seed_of |= {match["first"]: one + 1, match["second"]: other + 1}
+        else:
+            # Only the best seeds have byes.
+            seed_of[match["first"]] = min(one, other) + 1
+    return seed_of
+
+
+def reached(rounds: Sequence[Sequence[Document]]) -> dict[str, Reached]:
+    """Return how far each entry of a bracket is, by label."""
+    names = names_of_rounds(rounds)
+    found: dict[str, Reached] = {}
+    for name, matches in zip(names, rounds, strict=True):
+        for match in matches:
+            for label in filter(None, (match["first"], match["second"])):
+                found[label] = Reached(
+                    round=name,
+                    is_out=bool(match["winner"]) and match["winner"] != label,
+                    has_won=match["winner"] == label and name.number == len(rounds),
+                )
+    return found
