@@ -1,18 +1,92 @@
 """What the page of a knockout says: seeds, reached rounds, scores so far, and links to live games."""
 
 import re
-import threading
-from typing import Any
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from google.protobuf.message import Message
+from starlette.requests import Request
 
-from noughts_server.testing import ServerUnderTest
+from noughts_proto.v1 import games_pb2, tournaments_pb2
+from noughts_referee.rules import Result
+from noughts_server.competition.formats import KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
+from noughts_server.convert.games import game_message
+from noughts_server.convert.tournaments import crosstable_message, tournament_message
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.games import list_games
+from noughts_server.store.games.standings import crosstable, standings
+from noughts_server.store.tournaments.tournaments import get_tournament, start_tournament
 from noughts_server.web.brackets import reached, seeds, with_extra_games
-from tests.server.web.test_event_pages import Organiser
-from tests.server.web.test_live_games_of_a_tournament import Waiting
-from tests.support.background import bots_online
-from tests.support.processes import eventually
-from tests.support.site import Site
+from noughts_server.web.documents import Document, document
+from noughts_server.web.pages.tournament import tournament_page
+from noughts_server.web.pages.website import Website
+from noughts_server.web.stories import Stories
+from noughts_server.web.views import Views
+from tests.support.arena import NOW, Arena
+
+VIEWS = Views("x", signing_in=True, playing=False)
+BOTS = ("ann", "bob", "cy", "dee", "eve")
+
+
+class StoreBehindPages:
+    """Answers the calls of the page of a tournament from a store."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+        self.tournaments = SimpleNamespace(GetTournament=self._tournament, GetCrosstable=self._crosstable)
+        self.games = SimpleNamespace(ListGames=self._games)
+
+    async def ask(self, method: Any, request: Any) -> Document:
+        return document(await self._arena.store.read(partial(method, request=request)))
+
+    @staticmethod
+    def _tournament(connection: Connection, request: Any) -> Message:
+        tournament = get_tournament(connection, "cup")
+        message = tournament_message(tournament, standings(connection, tournament))
+        return tournaments_pb2.GetTournamentResponse(tournament=message)
+
+    @staticmethod
+    def _crosstable(connection: Connection, request: Any) -> Message:
+        return crosstable_message(crosstable(connection, get_tournament(connection, "cup"), top=request.top))
+
+    @staticmethod
+    def _games(connection: Connection, request: Any) -> Message:
+        stored = list_games(connection, "cup", size=request.page_size, after=request.after).items
+        games = [] if request.faults_only else [game_message(game) for game in stored]
+        return games_pb2.ListGamesResponse(games=games)
+
+
+async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int) -> str:
+    """Return the page of the tournament `cup` while these games are live, without line breaks."""
+
+    async def snapshot_of(name: str) -> Document:
+        return {"games": [], "tournaments": [{"name": name, "live_games": list(live_games)}]}
+
+    async def nobody(request: Request) -> None:
+        return None
+
+    website = SimpleNamespace(
+        upstream=StoreBehindPages(arena),
+        hub=SimpleNamespace(snapshot_of=snapshot_of),
+        views=VIEWS,
+        stories=Stories(),
+        person=nobody,
+    )
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/tournaments/cup",
+        "path_params": {"tournament": "cup"},
+        "query_string": f"tab={tab}".encode(),
+        "headers": [(b"host", b"localhost")],
+        "server": ("localhost", 80),
+        "scheme": "http",
+    }
+    response = await tournament_page(cast("Website", website), Request(scope))
+    return re.sub(r"\s+", " ", bytes(response.body).decode())
 
 
 def match(first: str, second: str, winner: str = "", games: int = 2, games_left: int = 0) -> dict[str, Any]:
@@ -61,39 +135,63 @@ def test_games_after_equal_points_are_extra_games(games: int, games_left: int, i
     assert marked["extra"] is is_extra
 
 
-@pytest.mark.processes
-def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(server: ServerUnderTest, site: Site) -> None:
-    organiser = Organiser(server, site, "lea")
-    path = organiser.send("/organise", id="so-far", schedule="knockout", games_per_pair="2", bank="")
-    allowed = threading.Event()
-    bots = {"so-far-a": Waiting(allowed), "so-far-b": "first-free", "so-far-c": "first-free", "so-far-d": "random"}
-    with bots_online(server.address, organiser.token, **bots):
-        for bot in bots:
-            organiser.send(f"{path}/join", bot=f"bots/{bot}")
-        organiser.send(f"{path}/start")
+async def commit_results(arena: Arena, results: dict[int, Result]) -> None:
+    """Store the games with these numbers and results."""
+    tournament = await arena.store.read(partial(get_tournament, slug="cup"))
+    games = await arena.play(tournament)
+    await arena.commit([game._replace(result=results[game.ordinal]) for game in games if game.ordinal in results])
 
-        def waiting_match() -> dict[str, Any] | None:
-            matches = site.get(f"/api/v1{path}/crosstable").document["matches"]
-            return next((each for each in matches if "so-far-a" in (each["first"], each["second"])), None)
 
-        waiting = eventually(waiting_match)
-        game = f"{path}/games/{waiting['next_game']}"
-        link = f'<a class="now" href="{game}">Game {waiting["games"] + 1} of 2</a>'
-        eventually(lambda: link in site.get(path).text)
-        page = site.get(path).text
-        assert "<b>Semifinals</b>" in page
-        assert re.search("[01] of 2 matches are over", page)
-        (score,) = {
-            tuple(re.findall(r'<span class="points">([^<]*)</span>', text))
-            for text in page.partition('class="bracket"')[2].split('<div class="match')
-            if link in text
-        }
-        assert score == (str(int(waiting["first_points"])), str(int(waiting["second_points"])))
-        # The parts that the page's script fetches have it as well.
-        assert link in site.get(f"{path}/parts?tab=overview&row=1").text
-        allowed.set()
-        eventually(lambda: site.get(f"/api/v1{path}").document["state"] == "finished")
-    page = site.get(path).text
+async def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.FIRST_WINS})
+    page = await page_of_cup(arena, "overview", 2, 3)
+    assert '<a class="now" href="/tournaments/cup/games/2">Game 2 of 2</a>' in page
+    assert '<a class="now" href="/tournaments/cup/games/3">Game 1 of 2</a>' in page
+    assert re.findall(r'<span class="points">([^<]*)</span>', page)[:4] == ["1", "0", "0", "0"]
+    assert "<b>Semifinals</b>" in page
+    assert "0 of 2 matches are over" in page
+    # A game that waits is named without a link.
+    assert "Game 2 of 2" in await page_of_cup(arena, "bracket")
+    assert 'class="now"' not in await page_of_cup(arena, "bracket")
+
+
+async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:2], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
+    page = await page_of_cup(arena, "overview", 3)
+    assert '<a class="now" href="/tournaments/cup/games/3">Extra game 1</a>' in page
+    assert "1 is level and plays extra games" in page
+    await commit_results(arena, {3: Result.FIRST_WINS, 4: Result.DRAW})
+    page = await page_of_cup(arena)
+    assert "4 games</a>, won in extra games" in page
+    assert '<td class="reached"><b>winner</b></td>' in page
+    assert "out: Final" in page
     assert 'class="slot path"' in page
-    assert re.search(r'<td class="reached"><b>winner</b></td>', page)
-    assert "out: Semifinals" in page
+
+
+async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=SWISS)
+    await commit_results(arena, {1: Result.FIRST_WINS})
+    page = await page_of_cup(arena, "rounds", 2)
+    assert re.search('<a class="now" href="/tournaments/cup/games/2">[01] – [01]</a>', page)
+    assert "to play" in page
+
+
+@pytest.mark.parametrize("schedule", [KNOCKOUT, SWISS, ROUND_ROBIN, LADDER], ids=str)
+async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule: TournamentFormat) -> None:
+    await arena.tournament(bots=BOTS, schedule=schedule, start=False)
+    page = await page_of_cup(arena)
+    assert "Sign in to join" in page
+    assert "alice organises this tournament and starts it." in page
+    tournament = await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    tabs = ("overview", "standings", "bracket", "rounds", "chart", "crosstable", "rules")
+    for tab in tabs:
+        assert "</html>" in await page_of_cup(arena, tab, 1)
+    if schedule is LADDER:
+        assert "A ladder has no end" in await page_of_cup(arena)
+        return
+    while (await arena.store.read(partial(get_tournament, slug="cup"))).state is TournamentState.RUNNING:
+        await arena.commit(await arena.play(tournament))
+    for tab in tabs:
+        assert "</html>" in await page_of_cup(arena, tab)

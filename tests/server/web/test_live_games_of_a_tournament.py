@@ -75,7 +75,7 @@ def test_heading_of_the_boards_says_whether_one_is_live(
     for bot in bots:
         assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
-    game = {
+    game: dict[str, object] = {
         "name": f"{path[1:]}/games/1",
         "first": bots[0],
         "second": bots[1],
