@@ -6,8 +6,24 @@ import pytest
 from playwright.sync_api import Browser
 
 from noughts_server.testing import ServerUnderTest, serving
+from noughts_server.web import event_streams, upstream
+from noughts_server.web.play_tables import TableSettings
 from tests.support.browser import chromium
+from tests.support.patience import PATIENCE
 from tests.support.site import Site, site_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient_sites() -> Iterator[None]:
+    """Websites wait for their server as long as tests do.
+
+    The first ratings and the first SPRT of a process load scipy, which can take longer than the usual limit if the
+    machine is loaded.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (event_streams, upstream):
+            patch.setattr(module, "DEADLINE_SECONDS", PATIENCE)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -43,4 +59,12 @@ def cup(site: Site) -> str:
 def browser() -> Iterator[Browser]:
     """A browser; a test opens its own pages in it."""
     with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tables(server: ServerUnderTest) -> Iterator[Site]:
+    """A site on which visitors can play, with many tables and without pauses of its bots."""
+    settings = TableSettings(most=20, address_most=20, games_a_minute=1_000, address_games=1_000, pause=0.0)
+    with site_of(server.address, token=server.token("site", "play", "site"), tables=settings) as running:
         yield running

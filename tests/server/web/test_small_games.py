@@ -76,12 +76,15 @@ def show(page: Page, games: list[dict[str, Any]], *, keeps: bool = False) -> Non
 @pytest.mark.processes
 def test_cards_show_pieces_clocks_the_last_move_and_the_winner(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
+        page.clock.install()
         page.goto("/bots")
+        page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
         show(page, [game(1, moves=[38, 31], first_clock_us=65_500_000, second_clock_us=8_000_000)])
         card = page.locator(".small-game[data-name='games/1']")
         expect(card.locator(".pair .piece")).to_have_count(2)
         expect(card.locator(".pair.first")).to_have_class("pair first to-move")
         expect(card.locator(".pair.second b")).to_have_text("0:08.0")
+        page.clock.run_for(1_000)
         expect(card.locator(".pair.first b")).to_have_text("1:04")
         expect(card.locator(".said")).to_have_text("move 2: d2")
         over = {"state": "ended", "result": "0-1", "termination": "line", "winning_cells": [31, 32, 33, 34]}

@@ -2,6 +2,7 @@
 
 Each probe prints whether its action was allowed. PROBES are names separated by commas; several probes print one line of
 JSON each. The exit code is 0 for allowed and refused actions alike: the tests know which actions must be refused.
+With `apart` as the third argument, each probe runs in a forked process and prints its name and its answer.
 """
 
 import ctypes
@@ -654,6 +655,15 @@ def _try(names: str, targets: Targets) -> int:
     return 0
 
 
+def _try_apart(names: str, targets: Targets) -> int:
+    for name in names.split(","):
+        if os.fork() == 0:
+            _say(json.dumps([name, _answer_of(name, targets)]))
+            os._exit(0)
+        os.wait()
+    return 0
+
+
 def _answer_of(name: str, targets: Targets) -> str:
     try:
         return PROBES[name](targets)
@@ -666,4 +676,5 @@ def _answer_of(name: str, targets: Targets) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(_try(sys.argv[1], json.loads(sys.argv[2])))
+    try_probes = _try_apart if sys.argv[3:] == ["apart"] else _try
+    sys.exit(try_probes(sys.argv[1], json.loads(sys.argv[2])))

@@ -86,4 +86,4 @@ def targets(user: int | None) -> Iterator[dict[str, Any]]:
             "queue": queue,
             "uid": os.getuid() if user is None else user,
         }
-        assert victim.poll() is None, "a child has ended another process"
+        assert victim.poll() is None, f"a process outside the sandbox ended with code {victim.poll()}"
