@@ -59,7 +59,7 @@ ALLOWED = {
     "abi.rs": "beside",
     "abi.rs.template": "beside",
     "abi.zig.template": "beside",
-    "test_playing.py": "Who moves",  # the label of a field
+    "test_form_of_a_game.py": "Who moves",  # the label of a field
 }
 """A phrase by file that means something else there."""
 SKIPPED = {"test_plain_words.py"}

@@ -345,6 +345,17 @@ class Cluster:
         """Return the number of stored games, as another program sees it."""
         return int(rows_of(self.database, "SELECT coalesce(sum(games_done), 0) FROM tournaments")[0][0])
 
+    async def wait_for_more_games(self) -> None:
+        """Wait until games are stored again."""
+        before = self.stored()
+        async with asyncio.timeout(PATIENCE):
+            while self.stored() <= before:  # noqa: ASYNC110  # other processes tell nobody
+                await asyncio.sleep(_LOOK)
+
+    def moves(self, slug: str) -> list[tuple[Any, ...]]:
+        """Return the number and the moves of each game of a tournament."""
+        return rows_of(self.database, _MOVES.format(slug))
+
     def endings(self, slug: str) -> Counter[int]:
         """Count how its games ended, by `Termination`."""
         return Counter(dict(rows_of(self.database, _ENDINGS.format(slug))))
@@ -372,6 +383,7 @@ class Cluster:
         return counted
 
 
+_MOVES = "SELECT ordinal, moves FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
 _ENDINGS = "SELECT termination, count(*) FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' GROUP BY 1"
 _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
 

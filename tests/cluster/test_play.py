@@ -1,16 +1,11 @@
 """A cluster as its organisers and authors use it: a request to one server holds at the others, too."""
 
 import asyncio
-import json
-import shlex
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import grpc.aio
 import psutil
@@ -42,15 +37,10 @@ from noughts_referee.rules import ON_THE_BOARD, Termination
 from noughts_server.core.proof_of_work import solve
 from tests.cluster.cluster import Cluster, running_cluster
 from tests.cluster.disruptions import watch_tournament
-from tests.cluster.run import bot_file
 from tests.support.checking_bot import Checking
-from tests.support.children.field import PROGRAMS
 from tests.support.client import bearer, refusal_of
 from tests.support.databases import change, rows_of
-from tests.support.examples import examples_of_help, matches
-from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.patience import PATIENCE
-from tests.support.processes import environment, first_line, run_here, run_noughts, started
 
 
 class OrganiserClient:
@@ -386,200 +376,6 @@ async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone
         moments = [moment for (moment,) in rows_of(cluster.database, starts)]
         assert moments == sorted(moments)
         assert moments[3] - moments[0] >= 6_000
-
-
-async def test_bots_installed_at_one_referee_play_only_there() -> None:
-    with bot_file() as path:
-        offers = ("--owner", "ada", "--seats", "2", "--offers", f"here=py:{path}:Hasty")
-        async with running_cluster(servers=1, referees=1) as cluster:
-            await cluster.start_referee(*offers)
-            cluster.start_bots(["amy"])
-            await cluster.wait_until_online(["amy", "here"])
-            [nodes] = (example for example in examples_of_help() if example.section == "noughts nodes")
-            assert matches(
-                nodes.output,
-                (await asyncio.to_thread(run_here, ["nodes", "--db", cluster.url], environment())).output,
-            )
-            await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})
-            await cluster.organise("quick", ["amy", "here"], games_per_pair=400)
-            for slug in ("timed", "quick"):
-                await cluster.wait_until_finished(slug)
-                assert cluster.endings(slug).keys() <= ON_THE_BOARD
-            await cluster.check_records("timed", "quick")
-            plain, offering = cluster.referees
-            assert "units_claimed" not in cluster.log(plain)
-            assert "units_claimed" in cluster.log(offering)
-            assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
-
-
-async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() -> None:
-    engine = f"gomocup:{shlex.join([sys.executable, str(PROGRAMS / 'odd_engine.py')])}"
-    with bot_file() as path:
-        own = engine.replace("gomocup:", "gomocup{margin=2500ms}:")
-        offers = ("--offers", f"plain=py:{path}:Hasty", "--offers", f"usual={engine}", "--offers", f"own={own}")
-        async with running_cluster(servers=1, referees=0) as cluster:
-            await cluster.start_referee("--owner", "ada", "--seats", "2", "--no-lock", *offers)
-            cluster.start_bots(["amy"])
-            names = ["amy", "plain", "usual", "own"]
-            await cluster.wait_until_online(names)
-            timed: dict[str, Any] = {"games_per_pair": 2, "time": {"move_us": 10_000_000}, "variant": "mnk:5,5,5"}
-            await cluster.organise("own", names, **timed)
-            await cluster.organise("same", names, **timed, margin_ms=1_500)
-            stub = cluster.stub(games_pb2_grpc.GameServiceStub)
-            found = {}
-            for slug in ("own", "same"):
-                await cluster.wait_until_finished(slug)
-                listed = games_pb2.ListGamesRequest(parent=f"tournaments/{slug}")
-                games = (await cluster.call(stub.ListGames, listed)).games
-                sides = [(game.first, game.first_allowance.margin_us) for game in games]
-                sides += [(game.second, game.second_allowance.margin_us) for game in games]
-                found[slug] = dict(sides)
-                assert len(set(sides)) == len(names)
-    assert found["own"] == {"amy": 50_000, "plain": 50_000, "usual": 1_000_000, "own": 2_500_000}
-    assert found["same"] == dict.fromkeys(names, 1_500_000)
-
-
-async def test_submitted_bots_play_on_each_referee_that_accepts_them(
-    tmp_path: Path,
-) -> None:
-    module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
-    async with running_cluster(servers=1, referees=1) as cluster:
-        for _ in range(2):
-            await cluster.start_referee("--accept", "wasm")
-        plain, accepting, lost = cluster.referees
-        server = cluster.addresses[str(cluster.servers[0].output)]
-        for name in ("one", "two"):
-            words = ["bot", "submit", str(module), "--name", name, "--server", server]
-            await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
-        await cluster.wait_until_online(["one", "two"])
-        for slug in ("undisturbed", "disturbed"):
-            await cluster.organise(slug, ["one", "two"], games_per_pair=3_000, variant="mnk:5,5,4")
-            if slug == "disturbed":
-                await _wait_for_more_games(cluster)
-                lost.kill()
-            await cluster.wait_until_finished(slug)
-            assert cluster.endings(slug).keys() <= ON_THE_BOARD
-        await cluster.check_records("undisturbed", "disturbed")
-        one, other = (rows_of(cluster.database, _PLAYED.format(slug)) for slug in ("undisturbed", "disturbed"))
-        assert one == other
-        for event in ("units_claimed", "bot_online"):
-            assert all(event in cluster.log(referee) for referee in (accepting, lost)), cluster.logs()
-        assert "bot_online" not in cluster.log(plain) + cluster.log(cluster.servers[0])
-        assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
-
-
-_NEEDS_NUMPY = """
-import numpy
-from noughts_bots import Bot
-
-class Mine(Bot):
-    def choose(self, position):
-        return int(numpy.min(position.free))
-"""
-
-
-async def test_referees_without_a_package_do_not_start_its_bots(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(_NEEDS_NUMPY)
-    packages = ("--accept", "py", "--python-packages", "numpy")
-    async with running_cluster(servers=0, referees=0) as cluster:
-        server = await cluster.start_server(*packages)
-        await cluster.start_referee("--accept", "py", "--absence", "4s")
-        for name in ("one", "two"):
-            address = ("--server", cluster.addresses[str(server.output)])
-            words = ["bot", "submit", str(tmp_path / "mine.py"), "--name", name, *address]
-            await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
-        await cluster.wait_until_online(["one", "two"])
-        reason = ""
-        for attempt in range(10):  # a busy referee may not have read the programs when the wait for the bots is over
-            await cluster.organise(f"alone{attempt}", ["one", "two"])
-            alone = await cluster.wait_until_finished(f"alone{attempt}")
-            reason = next(row.withdraw_reason for row in alone.standings if row.withdraw_reason)
-            if "a referee does not accept it" in reason:
-                break
-        assert "a referee does not accept it: import: got 'numpy at bot.py:2'" in reason, cluster.logs()
-        cluster.referees[0].kill()
-        for options in (("--accept", "py"), packages):
-            await cluster.start_referee(*options)
-        await cluster.organise("shared", ["one", "two"], games_per_pair=2_000)
-        await cluster.wait_until_finished("shared")
-        assert cluster.endings("shared").keys() <= ON_THE_BOARD
-
-
-_PLAYED = "SELECT ordinal, moves FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
-
-
-async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off() -> None:
-    names = ["amy", "ben", "cora", "dan"]
-    async with running_cluster(referees=2) as cluster:
-        cluster.start_bots(names[:2], "Unhurried")
-        cluster.start_bots(names[2:], "Unhurried")
-        await cluster.wait_until_online(names)
-        await cluster.organise("league", names, games_per_pair=100, time={"move_us": 20_000_000})
-        await _wait_for_more_games(cluster)
-        for members, start in ((cluster.servers, cluster.start_server), (cluster.referees, cluster.start_referee)):
-            for old in tuple(members):
-                await start()
-                assert await asyncio.to_thread(old.stop) == 0, cluster.log(old)
-                members.remove(old)
-                await _wait_for_more_games(cluster)
-        assert (await cluster.tournament("league")).state == TOURNAMENT_STATE_RUNNING
-        await cluster.wait_until_finished("league")
-        assert cluster.endings("league").keys() <= ON_THE_BOARD
-        await cluster.check_records("league")
-
-
-async def _wait_for_more_games(cluster: Cluster) -> None:
-    """Wait until games are stored again."""
-    before = cluster.stored()
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if cluster.stored() > before:
-                return
-            await asyncio.sleep(0.05)
-
-
-async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
-    async with running_cluster(servers=1, referees=1) as cluster:
-        cluster.start_bots(["amy", "ben"], "Unhurried")
-        await cluster.wait_until_online(["amy", "ben"])
-        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 1_500_000})
-        await _wait_for_more_games(cluster)
-        cluster.servers.pop().kill()
-        await asyncio.sleep(2)
-        await cluster.start_server()
-        await cluster.wait_until_finished("league")
-        # It was away for longer than their clocks had left, so its bot gets the open question again.
-        assert cluster.endings("league").keys() <= ON_THE_BOARD
-
-
-async def test_all_clients_use_the_next_address_after_a_kill() -> None:
-    async with running_cluster(referees=1) as cluster:
-        addresses = ",".join(cluster.addresses[str(server.output)] for server in cluster.servers)
-        variables = environment(NOUGHTS_SERVER=addresses, NOUGHTS_TOKEN=cluster.tokens["ada"])
-        with started(["web", "--listen", "127.0.0.1:0", "--format", "json"], variables) as web:
-            site = json.loads(await asyncio.to_thread(first_line, web))["web"]
-            cluster.start_bots(["amy", "ben"], "Unhurried", address=addresses)
-            await cluster.wait_until_online(["amy", "ben"])
-            await cluster.organise("league", ["amy", "ben"], games_per_pair=300, time={"move_us": 20_000_000})
-            await _wait_for_more_games(cluster)
-            assert await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league")
-            cluster.servers.pop(0).kill()
-            await _wait_for_more_games(cluster)
-            completed = await asyncio.to_thread(
-                run_noughts, ["tournament", "show", "league", "--format", "json"], variables
-            )
-            assert json.loads(completed.stdout)["state"] == "running"
-            document = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
-            assert "league" in json.dumps(document)
-        await cluster.wait_until_finished("league")
-        assert cluster.endings("league").keys() <= ON_THE_BOARD
-        await cluster.check_records("league")
-
-
-def _page(address: str) -> bytes:
-    with urlopen(address, timeout=PATIENCE) as answer:
-        page: bytes = answer.read()
-    return page
 
 
 async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> None:

@@ -22,7 +22,7 @@ from noughts_server.web.documents import Document
 from tests.support.client import bearer
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
-from tests.support.site import Answer
+from tests.support.site import Answer, Site
 
 PLAY = "/api/v1/play"
 Choose = Callable[[Document], int]
@@ -84,6 +84,11 @@ class HttpBot:
 
     def _send(self, method: str, path: str, body: object = None) -> Answer:
         return send(self.address, method, path, self.token, body, self._source)
+
+
+def bots(site: Site, server: ServerUnderTest, *names: str, **fields: Any) -> list[HttpBot]:
+    """Sessions of bots of different owners."""
+    return [HttpBot(site.address, server.token(f"owner-{name}"), name, **fields) for name in names]
 
 
 class Organiser:

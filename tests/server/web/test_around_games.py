@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.competition.elo import START
 from noughts_server.testing import ServerUnderTest
-from tests.server.web.test_browser import Stepwise
 from tests.support.browser import page_in
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game
+from tests.support.stepwise_bots import Stepwise
 
 pytestmark = pytest.mark.processes
 GAMES = 3

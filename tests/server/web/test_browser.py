@@ -1,14 +1,13 @@
-"""The pages in a real browser: live games, keys, links to plies, reconnection, phones and dark mode."""
+"""Pages in a real browser that follow a server: start page, tournaments, scores, reconnection and hidden tabs."""
 
 import re
 import threading
 from collections.abc import Collection
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, Route, expect
+from playwright.sync_api import Browser, Response, Route, expect
 
-from noughts_bots import Bot, GameInfo, Move, Position
-from noughts_referee.clock import MICROSECONDS, TimeControl, clocks_after
+from noughts_bots import Bot, GameInfo, Position
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
@@ -18,152 +17,9 @@ from tests.support.background import bots_online
 from tests.support.browser import PATIENCE_MS, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
+from tests.support.stepwise_bots import Stepwise, Talking
 
 pytestmark = pytest.mark.processes
-
-
-def stones(page: Page) -> int:
-    """Return the number of stones on the large board."""
-    return page.locator("#board .stone").count()
-
-
-def test_a_live_game_is_shown_to_its_end_without_a_reload(
-    server: ServerUnderTest, site: Site, browser: Browser
-) -> None:
-    with page_in(browser, site.address) as page, live_game(server, site) as game:
-        page.goto(f"/{game.name}")
-        expect(page.locator("#outcome")).to_have_text("First is to move.")
-        page.evaluate("window.sameDocument = true")
-        for number, cell in enumerate((0, 3, 1, 4), start=1):
-            game.play(cell)
-            expect(page.locator("#board .stone")).to_have_count(number)
-        expect(page.locator("#moves li")).to_have_text(["a3", "a2", "b3", "b2"])
-        game.play(2)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
-        expect(page.locator("#board .won")).to_have_count(3)
-        expect(page.locator("#board .win-line")).to_have_count(1)
-        assert page.evaluate("window.sameDocument") is True
-
-
-def test_a_late_watcher_sees_all_moves_and_can_look_back_during_the_game(
-    server: ServerUnderTest, site: Site, browser: Browser
-) -> None:
-    with page_in(browser, site.address) as page, live_game(server, site) as game:
-        game.play(0, 3, 1)
-        page.goto(f"/{game.name}")
-        expect(page.locator("#board .stone")).to_have_count(3)
-        page.locator("#board").focus()
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("ArrowLeft")
-        expect(page.locator("#words")).to_contain_text("Move 1 of 3")
-        expect(page.locator("#live")).to_have_text("Back to live")
-        game.play(4)
-        expect(page.locator("#moves li")).to_have_count(4)
-        assert stones(page) == 1
-        expect(page.locator("#live")).to_have_text("1 new move, back to live")
-        page.locator("#live").click()
-        expect(page.locator("#board .stone")).to_have_count(4)
-        expect(page.locator("#live")).to_be_hidden()
-        game.play(2)
-        expect(page.locator("#board .stone")).to_have_count(5)
-
-
-def test_moves_slider_and_keys_lead_to_plies_which_have_addresses(site: Site, browser: Browser, cup: str) -> None:
-    plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
-    with page_in(browser, site.address) as page:
-        page.goto(f"/{cup}/games/1#2")
-        expect(page.locator("#board .stone")).to_have_count(2)
-        page.locator("#moves a").nth(3).click()
-        expect(page.locator("#board .stone")).to_have_count(4)
-        assert page.url.endswith("?ply=4")
-        page.locator("#ply").fill("1")
-        expect(page.locator("#board .stone")).to_have_count(1)
-        page.get_by_role("button", name="Latest position").click()
-        expect(page.locator("#board .stone")).to_have_count(plies)
-        page.locator("#board").focus()
-        page.keyboard.press("Home")
-        expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
-        page.keyboard.press("ArrowRight")
-        expect(page.locator("#share button")).to_have_count(2)
-        expect(page.locator("#link")).to_have_value(f"{site.address}/{cup}/games/1?ply=1")
-        page.goto(f"/{cup}/games/1?ply=3")
-        expect(page.locator("#board .stone")).to_have_count(3)
-        expect(page.locator("#words")).to_contain_text("Move 3 of")
-
-
-def test_the_play_button_replays_a_game_to_its_end(site: Site, browser: Browser, cup: str) -> None:
-    plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
-    with page_in(browser, site.address) as page:
-        page.clock.install()
-        page.goto(f"/{cup}/games/1")
-        page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
-        page.get_by_label("Speed").select_option("4")
-        page.locator("#board").focus()
-        page.keyboard.press(" ")
-        expect(page.get_by_role("button", name="Pause")).to_be_visible()
-        expect(page.locator("#words")).to_have_text(f"Move 0 of {plies}.")
-        page.clock.run_for(60_000)
-        expect(page.locator("#words")).to_contain_text(f"Move {plies} of {plies}")
-        expect(page.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
-        page.reload()
-        expect(page.get_by_label("Speed")).to_have_value("4")
-
-
-def test_keys_swap_the_players_number_the_moves_and_show_help(site: Site, browser: Browser, cup: str) -> None:
-    with page_in(browser, site.address) as page:
-        page.goto(f"/{cup}/games/1")
-        top = "document.querySelector('#strip-first').getBoundingClientRect().top"
-        board = "document.querySelector('#board').getBoundingClientRect().top"
-        assert page.evaluate(f"{top} > {board}")
-        page.keyboard.press("f")
-        assert page.evaluate(f"{top} < {board}")
-        page.keyboard.press("n")
-        expect(page.locator("#board .order")).to_have_count(5)
-        expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "false")
-        page.keyboard.press("?")
-        expect(page.get_by_role("dialog")).to_contain_text("previous, next move")
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog")).to_be_hidden()
-
-
-def test_strips_show_clocks_and_ratings_at_any_ply(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    server.match("minimax:depth=2", "random", variant="connect4", time="60+1", games=1)
-    tournaments = site.get("/api/v1/tournaments").document["tournaments"]
-    name = next(tournament["name"] for tournament in tournaments if tournament["title"] == "minimax:depth=2 - random")
-    game = site.get(f"/api/v1/{name}/games/1").document["game"]
-    control = TimeControl(bank_us=60 * MICROSECONDS, increment_us=MICROSECONDS)
-    clocks_us = clocks_after([control, control], game["times_us"])
-    with page_in(browser, site.address) as page:
-        page.goto(f"/{name}/games/1?ply=0")
-        expect(page.locator(".clock")).to_have_text(["1:00", "1:00"])
-        expect(page.locator("#strip-first")).to_have_class(re.compile("to-move"))
-        expect(page.locator(".rating")).to_have_count(2)
-        page.get_by_role("button", name="Latest position").click()
-        clock_texts = [
-            f"{us // MICROSECONDS // 60}:{us // MICROSECONDS % 60:02d}" for us in (clocks_us[1], clocks_us[0]) if us
-        ]
-        expect(page.locator(".clock")).to_have_text(clock_texts)
-        expect(page.locator("#points-first")).to_have_text({"1-0": "1", "0-1": "0"}.get(game["result"], "½"))
-        expect(page.locator(".to-move")).to_have_count(0)
-
-
-def test_a_large_board_is_cropped_to_its_stones_unless_shown_whole(
-    server: ServerUnderTest, site: Site, browser: Browser
-) -> None:
-    with page_in(browser, site.address) as page, live_game(server, site, variant="mnk:30,30,3") as game:
-        game.play(465, 466)
-        page.goto(f"/{game.name}")
-        expect(page.locator("#board .stone")).to_have_count(2)
-        expect(page.locator("#board .name")).to_have_count(2 * 15)
-        page.keyboard.press("z")
-        expect(page.locator("#board .name")).to_have_count(2 * 30)
-        page.get_by_role("button", name="Whole board").click()
-        expect(page.locator("#board .name")).to_have_count(2 * 15)
-        # A stone far away widens the area.
-        game.play(495, 899)
-        expect(page.locator("#board .name")).to_have_count(2 * 21)
-        game.play(525)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
 
 
 def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
@@ -337,26 +193,6 @@ class LateInRound2(Bot):
         return position.free[0]
 
 
-class Stepwise(Bot):
-    """Plays the first free cell once for each `steps.release()` of the test."""
-
-    def __init__(self) -> None:
-        self.steps = threading.Semaphore(0)
-
-    def choose(self, position: Position) -> int | Move:
-        assert self.steps.acquire(timeout=PATIENCE_MS / 1000)
-        return position.free[0]
-
-
-class Talking(Stepwise):
-    """A `Stepwise` bot that also reports a score with each move."""
-
-    def choose(self, position: Position) -> Move:
-        cell = super().choose(position)
-        assert isinstance(cell, int)
-        return Move(cell, float(position.ply))
-
-
 def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, slow = server.token("sue"), LateInRound2()
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
@@ -438,22 +274,6 @@ def test_an_error_page_reloads_itself_when_the_server_is_back(site: Site, browse
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
 
 
-def test_a_game_that_waits_for_its_bots_shows_its_moves(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    def as_waiting_game(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace('"state":"running"', '"state":"waiting"'))
-
-    with page_in(browser, site.address) as page, live_game(server, site) as game:
-        game.play(0, 3)
-        eventually(lambda: '"moves":[0,3]' in site.get(f"/{game.name}").text)
-        page.route(f"**/{game.name}", as_waiting_game)
-        page.route("**/events", lambda route: route.abort())
-        page.goto(f"/{game.name}")
-        expect(page.locator("#board .stone")).to_have_count(2)
-        expect(page.locator("#outcome")).to_have_text("Waiting for the players to reconnect.")
-        game.play(1, 4, 2)
-
-
 def test_scores_of_a_live_game_survive_a_reload_and_reach_other_sites(
     server: ServerUnderTest, browser: Browser
 ) -> None:
@@ -526,32 +346,3 @@ def test_times_are_in_the_readers_zone(site: Site, browser: Browser, cup: str) -
             time_texts[zone] = time.inner_text()
     assert re.search(r"\d\d:\d\d", time_texts["UTC"])
     assert time_texts["UTC"] != time_texts["Asia/Tokyo"]
-
-
-class Failing(Bot):
-    """Raises an exception at its second move."""
-
-    def choose(self, position: Position) -> int:
-        if position.ply > 1:
-            raise RuntimeError("the search failed " * 20)
-        return position.free[0]
-
-
-def test_both_players_fit_on_the_screens_of_laptops(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    matches: tuple[tuple[str | Bot, str, str], ...] = (
-        ("minimax:depth=1", "first-free", "qubic"),
-        (Failing(), "first-free", "gomoku"),
-        ("random", "first-free", "mnk:4,12,4"),
-    )
-    known = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]}
-    for first, second, variant in matches:
-        server.match(first, second, variant=variant, games=1)
-    names = {tournament["name"] for tournament in site.get("/api/v1/tournaments").document["tournaments"]} - known
-    assert len(names) == len(matches)
-    with page_in(browser, site.address) as page:
-        for width, height in ((1280, 720), (1366, 768), (1536, 864)):
-            page.set_viewport_size({"width": width, "height": height})
-            for name in names:
-                page.goto(f"/{name}/games/1")
-                bottom = "document.getElementById('strip-first').getBoundingClientRect().bottom"
-                assert page.evaluate(bottom) <= height, (name, width)

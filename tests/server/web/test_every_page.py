@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import routes
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_browser import Stepwise
 from tests.server.web.test_organising import in_other_thread
 from tests.server.web.test_tests_pages import create_test, register_bots
 from tests.server.web.test_tunings_pages import tuning_work
@@ -20,6 +19,7 @@ from tests.support.background import bots_online
 from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
+from tests.support.stepwise_bots import Stepwise
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 NOT_PAGES = (".atom", ".ics", ".svg", ".png", ".txt", "/state", "/parts", "/analysis", "/opinion", "/around", "/enter")

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from noughts_server.testing import ServerUnderTest
-from tests.server.web.test_browser import Failing
 from tests.support.browser import page_in
 from tests.support.site import Site
+from tests.support.stepwise_bots import Failing
 
 pytestmark = pytest.mark.processes
 

@@ -1,0 +1,126 @@
+"""The form for a game against a bot or a person: which bots it offers, what it keeps, and what it refuses."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, strengths
+from tests.server.web.playing import choose_opponent
+from tests.support.browser import page_in
+from tests.support.site import Site, site_of
+
+pytestmark = pytest.mark.processes
+
+
+def test_error_of_a_wrong_field_is_shown_next_to_it(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
+        page.goto("/play")
+        page.get_by_label("Variant").fill("chess")
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_role("alert").first).to_contain_text("Unknown game.")
+        expect(page.get_by_label("Variant")).to_be_focused()
+        page.get_by_label("Variant").fill("connect4")
+        choose_opponent(page, "house:three-stage")
+        page.get_by_role("button", name="Play").click()
+        expect(page.locator("[name=opponent]:checked")).to_have_attribute("aria-invalid", "true")
+
+
+def test_each_game_tile_proposes_a_bot_that_plays_it(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        for tile in page.locator(".tile").all():
+            variant = tile.locator("input").get_attribute("value") or ""
+            tile.locator("input").check()
+            spec = (page.locator("[name=opponent]:checked").get_attribute("value") or "").removeprefix("house:")
+            bots = page.locator(".house .card:visible [name=opponent]").all()
+            assert {bot.get_attribute("value") for bot in bots} == {f"house:{bot.spec}" for bot in house_bots(variant)}
+            known = strengths(variant)
+            assert known[spec] == known[best_fit(variant).spec]
+            numbers = [
+                words.partition(":")[0] for words in page.locator(".house .meter:visible span").all_inner_texts()
+            ]
+            assert numbers == [str(known[bot.spec]) for bot in house_bots(variant)]
+        choose_opponent(page, "screen")
+        page.locator(".tile [value=connect4]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("screen")
+
+
+def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTest, browser: Browser) -> None:
+    with (
+        site_of(server.address, token=server.token("refusing")) as site,
+        page_in(browser, site.address, viewport={"width": 390, "height": 800}) as page,
+    ):
+        page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
+        page.goto("/play")
+        page.get_by_label("Variant").fill("qubic")
+        choose_opponent(page, "house:minimax")
+        page.get_by_role("button", name="Play").click()
+        words = "minimax does not play Qubic. Choose random, first-free, fives, nextstep or threats."
+        expect(page.locator(".go .fault")).to_have_text(words)
+        expect(page.locator(".go .fault")).to_be_in_viewport()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:threats:nodes=500")
+        page.get_by_role("button", name="Play").click()
+        expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
+
+
+def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        for field, number in (("Columns", "6"), ("Rows", "6"), ("In a row", "4")):
+            page.get_by_label(field, exact=True).fill(number)
+        expect(page.get_by_label("Variant")).to_have_value("mnk:6,6,4")
+        cards = page.locator(".house .card:visible")
+        expect(cards).to_have_count(len(house_bots("mnk:6,6,4")))
+        assert len(house_bots("mnk:6,6,4")) < len(HOUSE_BOTS)
+        expect(page.locator("[name=opponent]:checked")).to_have_value(f"house:{best_fit('mnk:6,6,4').spec}")
+
+
+def test_chosen_strength_is_kept_for_other_games(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        expect(page.locator("#first-mover")).to_be_hidden()
+        choose_opponent(page, "house:random")
+        page.reload()
+        page.locator(".tile [value=gomoku]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:random")
+        expect(page.locator("#first-mover")).to_have_text("Black moves first.")
+        choose_opponent(page, "house:threats:nodes=500")
+        page.locator(".tile [value=connect4]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value(re.compile("nextstep|fives"))
+        expect(page.locator("#first-mover")).to_have_text("Red moves first.")
+
+
+def test_strengths_are_from_1_to_8_and_new_bots_fit_in() -> None:
+    for variant in ("tictactoe", "connect4", "gomoku", "mnk:6,6,4"):
+        known = list(strengths(variant).values())
+        assert (known[0], known[-1]) == (1, 8)
+        assert known == sorted(known)
+    assert [bot.spec for bot in house_bots("tictactoe")][-1] == "minimax"
+    assert best_fit("gomoku", 8).spec == "threats:nodes=500"
+    assert best_fit("gomoku", 1).spec == "random"
+
+
+@pytest.mark.parametrize(
+    "changed_fields, words",
+    [
+        ({"opponent": "house:nobody"}, "first-free"),
+        ({"opponent": "somebody"}, "a bot, or a person"),
+        ({"opponent": "bots/nobody"}, "nobody"),
+        ({"variant": "chess"}, "Unknown game."),
+        ({"variant": "gomoku+swap2"}, "opening rules are not supported"),
+        ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
+        ({"begins": "both"}, "Who moves first: got"),
+        ({"mark": "z"}, "Expected begins, x, o or lot."),
+        ({"move": "-1"}, "seconds"),
+        ({"move": "86400"}, "at most 60 seconds"),
+        ({"bank": "86400"}, "at most 900 seconds"),
+    ],
+)
+def test_impossible_games_are_refused(tables: Site, changed_fields: dict[str, str], words: str) -> None:
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins", **changed_fields}
+    answer = tables.post("/play", form)
+    assert answer.status in (400, 404)
+    assert words in answer.text
