@@ -18,6 +18,8 @@ from hypothesis import settings
 # Sets variables of the environment that grpc reads when it is loaded, so it comes before every import of grpc.
 import noughts_proto as noughts_proto
 from tests.support import guard
+from tests.support.databases import POSTGRESQL, database_kind_of
+from tests.support.forks import fork_known_modules
 from tests.support.statements import share_compiled_statements
 from tests.support.tools import NOT_TRIED
 
@@ -28,6 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("noughts", deadline=None)
 settings.load_profile("noughts")
 share_compiled_statements()
+fork_known_modules()
 
 WITH_PROCESSES = (
     "bots/hosts",
@@ -46,7 +49,7 @@ WITH_PROCESSES = (
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
 
 
-MOSTLY_WAITING = ("cluster", "chaos", "system/test_quick_starts.py")
+MOSTLY_WAITING = ("cluster", "chaos", "system")
 """Tests that run first: they wait for minutes, in which the cores can run the other tests."""
 
 
@@ -90,7 +93,10 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests in folders of `WITH_PROCESSES`, and move those of `MOSTLY_WAITING` to the front."""
+    """Mark the tests in folders of `WITH_PROCESSES`, and move those of `MOSTLY_WAITING` to the front.
+
+    The tests on PostgreSQL follow them, so that few workers start a PostgreSQL.
+    """
 
     def is_in(item: pytest.Item, *paths: str) -> bool:
         return item.path.relative_to(tests).as_posix().startswith(paths)
@@ -99,7 +105,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_in(item, *WITH_PROCESSES):
             item.add_marker("processes")
-    items.sort(key=lambda item: not is_in(item, *MOSTLY_WAITING))
+    items.sort(key=lambda item: (not is_in(item, *MOSTLY_WAITING), database_kind_of(item) != POSTGRESQL))
 
 
 def pytest_collection_finish() -> None:

@@ -351,7 +351,7 @@ async def _complete_tally(world: World, tasks: set["asyncio.Task[Any]"], process
     tally.left += [f"task {task.get_name()}" for task in other_tasks() - tasks]
     for process in set(psutil.Process().children(recursive=True)) - processes:
         command = " ".join(process.cmdline())
-        if "multiprocessing" not in command:
+        if "multiprocessing" not in command and "tests.support.forking" not in command:
             tally.left.append(f"process {process.pid} {command}")
     known_suffixes = {"", "-wal", "-shm", ".lock", "-journal"}
     suffixes = {

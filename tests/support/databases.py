@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 import psycopg
+import pytest
 from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
 
 from noughts_server.store.engine import sqlite
@@ -39,6 +40,12 @@ class Place:
     """Names of databases with our tables that this test has created there."""
     free: ClassVar[list[str]] = []
     """Names of emptied databases of earlier tests: creating a database takes ten times as long as emptying one."""
+
+
+def database_kind_of(item: pytest.Item) -> str | None:
+    """Return the kind of the databases of a test, if it is a parameter of the test."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("database_kind") if callspec is not None else None
 
 
 def url_of(path: Path) -> str:

@@ -1,14 +1,18 @@
-"""Tools of the tests: a Node for playwright, and a PostgreSQL that may fail to start."""
+"""Tools of the tests: a Node for playwright, a PostgreSQL that may fail to start, and forked processes."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from tests.support import databases, postgresql
+from tests.support import databases, forks, postgresql
 from tests.support.browser_program import use_node_of_wheel
 from tests.support.databases import POSTGRESQL, SQLITE, Place, databases_of
 from tests.support.node import NODE
@@ -49,3 +53,35 @@ def test_signals_that_a_shell_ignores_reach_the_programs_of_tests(ignored: str) 
     )
     process = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert int(process.stdout) == -signal.Signals[ignored]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux, processes are forked")
+@pytest.mark.parametrize("options", [["-P"], []])
+def test_a_forked_process_is_like_a_started_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: list[str]
+) -> None:
+    module = "tests.support.children.own_state"
+    command = [sys.executable, *options, "-m", module, "one", "two words"]
+    monkeypatch.setattr(forks, "_LOADED", {module: ["json"]})
+    monkeypatch.setattr(forks, "_VARIABLES", {**forks._VARIABLES, "PYTHONPATH": str(ROOT)})
+    servers: dict[str, Any] = {}
+    monkeypatch.setattr(forks, "_servers", servers)
+    reader, writer = os.pipe()
+
+    def state(**more: Any) -> dict[str, Any]:
+        process = subprocess.run(
+            command, input="text", stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), "COLOUR": "red"},
+            cwd=tmp_path, pass_fds=[writer], start_new_session=True, text=True, check=False, **more,
+        )  # fmt: skip
+        assert process.returncode == 7
+        printed: dict[str, Any] = json.loads(process.stdout)
+        return printed
+
+    started = state(executable=sys.executable)  # is not forked
+    assert not servers
+    assert state() == started
+    servers[module].close()
+    assert started["files"] == [0, 1, 2, writer]
+    assert started["parent"] == os.getpid()
+    os.close(reader)
+    os.close(writer)

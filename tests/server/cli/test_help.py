@@ -93,6 +93,17 @@ def test_a_command_is_in_the_module_of_its_name() -> None:
             assert node.place.partition(":")[0] == f"noughts_server.cli.commands.{name}"
 
 
+@pytest.mark.at_length
+@pytest.mark.long
+def test_module_of_each_command_can_be_loaded_first() -> None:
+    """Most tests fork `noughts` from a process that has loaded the modules of other commands, too."""
+    for path, node in commands_and_groups():
+        if not hasattr(node, "commands"):
+            program = f"import {node.place.partition(':')[0]}"
+            process = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+            assert (process.returncode, process.stderr) == (0, ""), path
+
+
 def test_each_example_of_a_command_shows_its_output() -> None:
     examples = examples_of_help()
     lines = [f"noughts {' '.join(path)}".strip() for path, _ in commands_and_groups()]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases import POSTGRESQL, SQLITE, databases_of
+from tests.support.databases import POSTGRESQL, SQLITE, database_kind_of, databases_of
 from tests.support.guard import processes_allowed
 from tests.support.settings import repetitions
 
@@ -17,10 +17,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     if repetitions(1) == 1:
         seen_tests: set[object] = set()
-        items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, seen_tests)]
+        items[:] = [
+            item for item in items if database_kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, seen_tests)
+        ]
     modules: set[Path] = set()
     for item in items:
-        if _kind_of(item) == POSTGRESQL and not item.get_closest_marker("at_length"):
+        if database_kind_of(item) == POSTGRESQL and not item.get_closest_marker("at_length"):
             if item.path in modules:
                 item.add_marker("at_length")
             modules.add(item.path)
@@ -32,11 +34,6 @@ def _is_first_of_its_test(item: pytest.Item, seen_tests: set[object]) -> bool:
         return False
     seen_tests.add(test)
     return True
-
-
-def _kind_of(item: pytest.Item) -> str | None:
-    callspec = getattr(item, "callspec", None)
-    return callspec.params.get("database_kind") if callspec is not None else None
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL], autouse=True)
