@@ -29,8 +29,8 @@ STORE = (
     Fault(
         name="dropped-games-keep-scores",
         file=f"{_STORE}/games/results.py",
-        before="for ordinal in later], -1)",
-        after="for ordinal in later], 0)",
+        before="_count_scores(connection, row, progress, later, -1)",
+        after="_count_scores(connection, row, progress, later, 0)",
         harm="The scores of a decided test count games that were deleted.",
         near=("tests/server/store/test_matches.py",),
         wider=_TESTS,
