@@ -170,6 +170,12 @@ async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
     assert 'class="slot path"' in page
 
 
+async def test_tied_match_that_waits_for_the_others_says_so(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
+    assert "Level: extra games follow" in await page_of_cup(arena, "bracket")
+
+
 async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], schedule=SWISS)
     await commit_results(arena, {1: Result.FIRST_WINS})

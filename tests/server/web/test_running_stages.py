@@ -54,7 +54,9 @@ def test_climbers_are_the_bots_of_the_ladder_that_rise_most() -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("schedule, words", [("swiss", "Round 1 of 2"), ("knockout", "Semifinals")])
-def test_home_page_names_the_round(server: ServerUnderTest, site: Site, schedule: str, words: str) -> None:
+def test_lists_of_live_tournaments_name_the_round(
+    server: ServerUnderTest, site: Site, schedule: str, words: str
+) -> None:
     token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     path = f"/tournaments/staged-{schedule}"
@@ -68,4 +70,5 @@ def test_home_page_names_the_round(server: ServerUnderTest, site: Site, schedule
         assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
     eventually(lambda: f">{words}</span>" in site.get("/").text)
+    assert f"<b>{words}</b>" in site.get("/tournaments").text
     assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303
