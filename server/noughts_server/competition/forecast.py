@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from noughts_referee.clock import MICROSECONDS, TimeControl
 from noughts_referee.rules import Variant
@@ -9,6 +10,14 @@ from noughts_referee.rules import Variant
 _FILLED_SHARE = 0.9
 _TIMES_TWO_LINES = 6
 """Typical games fill this share of the board, or have this many times as many plies as both sides need for a line."""
+
+
+class Wave(NamedTuple):
+    """Games that can be concurrent, because none of them needs the result of another."""
+
+    games: int
+    most_at_once: int
+    """The largest number of concurrent games if each entry plays one game at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +31,8 @@ class Forecast:
     """The minimal number of games; None if the tournament continues until it is stopped."""
     most: int | None
     """The maximal number of games, e.g. with all extra pairs of a knockout; None as for `least`."""
-    waves: tuple[int, ...]
-    """The number of games of each wave. Games of a wave can be concurrent; the next wave needs their results.
+    waves: tuple[Wave, ...]
+    """The waves, of which each needs the results of the one before.
 
     A ladder has a single wave, in which each entry plays one pairing.
     """
@@ -31,11 +40,15 @@ class Forecast:
     @property
     def usual(self) -> int:
         """Return the number of games if no match is tied; for a ladder, until every entry has played once."""
-        return sum(self.waves)
+        return sum(wave.games for wave in self.waves)
 
     def seconds(self, game: float, concurrency: int) -> float:
         """Return the duration of the usual games if each takes `game` seconds, with this concurrency."""
-        return sum(ceil(games / concurrency) for games in self.waves) * game
+        return sum(ceil(wave.games / concurrency) for wave in self.waves) * game
+
+    def seconds_one_by_one(self, game: float, concurrency: int) -> float:
+        """Return the same if each entry plays one game at a time, as most bots with a clock do."""
+        return sum(ceil(wave.games / min(concurrency, wave.most_at_once)) for wave in self.waves) * game
 
 
 def usual_plies(variant: Variant, draw_after: int = 0) -> int:

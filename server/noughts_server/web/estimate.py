@@ -1,4 +1,4 @@
-"""How many games a new tournament will have, and how long they take at most."""
+"""How many games a new tournament will have, and about how long they take if the bots use all their time."""
 
 from typing import NamedTuple
 
@@ -19,8 +19,10 @@ class Estimate(NamedTuple):
 
     forecast: Forecast | None
     """None if the fields are wrong."""
-    longest: str
-    """The duration in words if every bot uses all its time; empty without clocks."""
+    duration: str
+    """The duration in words if every bot uses all its time, in one game at a time; empty without clocks."""
+    plies: int
+    """The moves of both sides in a game of usual length."""
     problem: str
     """Why there is no forecast; else empty."""
 
@@ -38,15 +40,15 @@ def estimate_of(values: Document) -> Estimate:
         settings.schedule.check_entries(bots, settings)
         forecast = settings.schedule.forecast(settings, bots)
     except Failure:
-        return Estimate(None, "", "some fields are wrong.")
+        return Estimate(None, "", 0, "some fields are wrong.")
     except VariantError:
-        return Estimate(None, "", "the game is unknown.")
+        return Estimate(None, "", 0, "the game is unknown.")
     except FormatError as error:
-        return Estimate(None, "", f"{error.why}.")
+        return Estimate(None, "", 0, f"{error.why}.")
     plies = usual_plies(variant, settings.draw_after)
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
-    longest = "" if seconds is None else duration(forecast.seconds(seconds, settings.most_concurrent))
-    return Estimate(forecast, longest, "")
+    words = "" if seconds is None else duration(forecast.seconds_one_by_one(seconds, settings.most_concurrent))
+    return Estimate(forecast, words, plies, "")
 
 
 def duration(seconds: float) -> str:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.competition.forecast import longest_game, usual_plies
-from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS
-from noughts_server.competition.formats.tournament_format import FixedPairings
+from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, MATCH, ROUND_ROBIN, SWISS
+from noughts_server.competition.formats.tournament_format import FixedPairings, TournamentFormat
 from noughts_server.competition.pairing_batch import Field
 from noughts_server.competition.tournament_settings import TournamentSettings
 from tests.support.waves import Chance, waves_of
@@ -62,6 +62,27 @@ def test_rounds_wait_for_each_other() -> None:
     # Each of three rounds has eight games, of which six run at once, so a round takes the time of two games.
     assert forecast.seconds(10.0, 6) == 3 * 2 * 10.0
     assert forecast.seconds(10.0, 1) == 24 * 10.0
+
+
+@pytest.mark.parametrize(
+    "kind, entries, games_one_after_another",
+    [
+        (ROUND_ROBIN, 8, 14),  # 56 games, four at once
+        (ROUND_ROBIN, 3, 6),
+        (GAUNTLET, 8, 14),  # the first entry plays in all games
+        (SWISS, 8, 3 * 2),
+        (KNOCKOUT, 8, 3 * 2),  # four matches at once, then two, then one
+        (KNOCKOUT, 6, 3 * 2),
+        (MATCH, 2, 2),
+        (LADDER, 8, 2),
+    ],
+)
+def test_bots_that_play_one_game_at_a_time_need_longer(
+    kind: TournamentFormat, entries: int, games_one_after_another: int
+) -> None:
+    forecast = kind.forecast(TournamentSettings(games_per_pair=2), entries)
+    assert forecast.seconds_one_by_one(10.0, 1_024) == games_one_after_another * 10.0
+    assert forecast.seconds_one_by_one(10.0, 1) == forecast.usual * 10.0
 
 
 @pytest.mark.parametrize("time, seconds", [("1/move", 40.0), ("60+0.5", 140.0), ("30+0", 60.0), ("180/1+0", 40.0)])

@@ -211,6 +211,8 @@ def test_estimate_of_games_and_duration_follows_the_form(
         page.goto("/organise")
         estimate = page.locator("#estimate")
         expect(estimate).to_contain_text("Games56")
+        # 14 games one after the other, because each of the 8 bots plays one game at a time.
+        expect(estimate).to_contain_text("about 42 minutes")
         choose(page, "Swiss")
         choose(page, "Gomoku")
         page.get_by_label("Number of bots").fill("16")
@@ -221,8 +223,8 @@ def test_estimate_of_games_and_duration_follows_the_form(
             again.click()
         expect(estimate).to_contain_text("Games64")
         expect(estimate).to_contain_text("Rounds4")
-        # Four rounds of games in which each side has 60 s and 1 s for each of 30 moves.
-        expect(estimate).to_contain_text("12 minutes")
+        # Four rounds of two games, in which each side has 60 s and 1 s for each of 30 moves.
+        expect(estimate).to_contain_text("about 24 minutes")
         expect(page.get_by_role("radio", name="Swiss")).to_be_checked()
 
 
@@ -232,7 +234,7 @@ def test_estimates_say_what_is_wrong() -> None:
     assert estimate_of({**EMPTY_FORM, "variant": "chess"}).problem == "the game is unknown."
     assert estimate_of({**EMPTY_FORM, "bank": "soon", "games_per_pair": "x"}).problem == "some fields are wrong."
     ladder = estimate_of({**EMPTY_FORM, "schedule": "ladder", "bank": "", "increment": ""})
-    assert (ladder.longest, ladder.forecast.most if ladder.forecast else 0) == ("", None)
+    assert (ladder.duration, ladder.forecast.most if ladder.forecast else 0) == ("", None)
     match = estimate_of({**EMPTY_FORM, "schedule": "match", "bots": "8"})
     assert match.forecast is not None
     assert match.forecast.entries == 2

@@ -31,17 +31,23 @@ class Pace:
     """`trial`, `limits`, `assumption` or `none`, in JSON."""
     wording: str
     """The assumptions as a sentence, without a capital letter and a full stop."""
+    one_by_one: bool = False
+    """Whether each bot plays one game at a time."""
 
 
-def pace_of(settings: TournamentSettings) -> Pace:
-    """Return the pace by the time limits; without limits, by an assumed millisecond for each move."""
+def pace_of(settings: TournamentSettings, *, one_by_one: bool = False) -> Pace:
+    """Return the pace by the time limits; without limits, by an assumed millisecond for each move.
+
+    With `one_by_one`, each bot plays one game with a clock at a time, as most bots on a server do.
+    """
     plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
     # Each game can have the longest of these times: a server does not know the entries yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
-        at_once = printing.count(settings.most_concurrent, "game")
-        wording = f"this assumes that all moves are as slow as allowed, {at_once} at once, each of about {plies} plies"
-        return Pace(seconds, None, "limits", wording)
+        games = printing.count(settings.most_concurrent, "game")
+        at_once = "each bot in one game at a time" if one_by_one else f"{games} at once"
+        wording = f"this assumes that all moves are as slow as allowed, {at_once}, each of about {plies} plies"
+        return Pace(seconds, None, "limits", wording, one_by_one=one_by_one)
     wording = f"without a time limit, this assumes 1 ms per move, one after the other, and about {plies} plies per game"
     return Pace(None, 1 / (plies * _ASSUMED_MOVE_SECONDS), "assumption", wording)
 
@@ -88,12 +94,15 @@ def show_forecasts(
 def _eta(settings: TournamentSettings, forecast: Forecast, pace: Pace) -> float | None:
     if pace.rate is not None:
         return forecast.usual / pace.rate
-    return None if pace.seconds is None else forecast.seconds(pace.seconds, settings.most_concurrent)
+    if pace.seconds is None:
+        return None
+    seconds = forecast.seconds_one_by_one if pace.one_by_one else forecast.seconds
+    return seconds(pace.seconds, settings.most_concurrent)
 
 
 def _games(forecast: Forecast) -> str:
     if forecast.most is None:
-        return f"until stopped, {printing.count(forecast.waves[0], 'game')} until all have played"
+        return f"until stopped, {printing.count(forecast.usual, 'game')} until all have played"
     if forecast.least != forecast.most:
         return f"{forecast.least:,} to {printing.count(forecast.most, 'game')}"
     return printing.count(forecast.most, "game")

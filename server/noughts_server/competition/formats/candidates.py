@@ -1,6 +1,6 @@
 """Candidates: several entries play pairs of games against the first one, the base, until one is proven stronger."""
 
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, TournamentFormat
 from noughts_server.core.messages import N_
 
@@ -24,7 +24,7 @@ class CandidatesFormat(TournamentFormat):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         most = settings.games_per_pair * (entries - 1)
-        return Forecast(entries=entries, rounds=None, least=2, most=most, waves=(most,))
+        return Forecast(entries=entries, rounds=None, least=2, most=most, waves=(Wave(most, 1),))
 
 
 CANDIDATES = CandidatesFormat()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from noughts_referee.work_units import ScheduledGame
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 from noughts_server.core.messages import N_
 
@@ -64,7 +64,7 @@ class GauntletFormat(FixedPairings):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         total = self.schedule(entries, settings.games_per_pair).total
-        return Forecast(entries=entries, rounds=None, least=total, most=total, waves=(total,))
+        return Forecast(entries=entries, rounds=None, least=total, most=total, waves=(Wave(total, 1),))
 
     def schedule(self, entries: int, games_per_pair: int) -> Gauntlet:
         return Gauntlet(entries, games_per_pair)

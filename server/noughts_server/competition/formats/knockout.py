@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from noughts_server.competition.bracket import BracketRound, Decision, Match
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
 from noughts_server.competition.pairing_batch import Field, Pairing, PairingBatch, PlayedPairing, UnfinishedPairing
 from noughts_server.core.messages import N_
@@ -169,7 +169,7 @@ class Knockout(InRounds):
             rounds=rounds,
             least=(entries - 1) * fewest,
             most=(entries - 1) * (games + 2 * EXTRA_PAIRS),
-            waves=tuple(count * games for count in matches),
+            waves=tuple(Wave(count * games, count) for count in matches),
         )
 
     def next_wave(self, field: Field) -> PairingBatch | None:

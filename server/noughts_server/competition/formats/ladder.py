@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, islice
 
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
 from noughts_server.competition.pairing_batch import Pairing, PlayedPairing
 from noughts_server.core.messages import N_
@@ -443,7 +443,7 @@ class LadderFormat(Endless):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         one_round = entries // 2 * settings.games_per_pair
-        return Forecast(entries=entries, rounds=None, least=None, most=None, waves=(one_round,))
+        return Forecast(entries=entries, rounds=None, least=None, most=None, waves=(Wave(one_round, entries // 2),))
 
 
 LADDER = LadderFormat()

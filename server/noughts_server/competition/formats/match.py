@@ -1,6 +1,6 @@
 """Matches: two entries play pairs of games with the sides swapped, until a test is decided or the games are over."""
 
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.round_robin import RoundRobinFormat
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings, LateEntries
 from noughts_server.core.messages import N_
@@ -26,7 +26,13 @@ class MatchFormat(RoundRobinFormat):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         most = settings.games_per_pair
-        return Forecast(entries=entries, rounds=None, least=2 if settings.sprt else most, most=most, waves=(most,))
+        return Forecast(
+            entries=entries,
+            rounds=None,
+            least=2 if settings.sprt else most,
+            most=most,
+            waves=(Wave(most, 1),),
+        )
 
 
 MATCH = MatchFormat()

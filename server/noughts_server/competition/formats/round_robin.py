@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from noughts_referee.work_units import ScheduledGame
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 from noughts_server.core.messages import N_
 
@@ -134,7 +134,7 @@ class RoundRobinFormat(FixedPairings):
         schedule = self.schedule(entries, settings.games_per_pair)
         total = schedule.total
         rounds = settings.games_per_pair * schedule.rounds_per_cycle
-        return Forecast(entries=entries, rounds=rounds, least=total, most=total, waves=(total,))
+        return Forecast(entries=entries, rounds=rounds, least=total, most=total, waves=(Wave(total, entries // 2),))
 
     def schedule(self, entries: int, games_per_pair: int) -> RoundRobin:
         return RoundRobin(entries, games_per_pair)

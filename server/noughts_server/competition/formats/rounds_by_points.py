@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from noughts_referee.rules.chance import game_seed
-from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.forecast import Forecast, Wave
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
 from noughts_server.competition.pairing_batch import Field, Pairing
 
@@ -80,7 +80,12 @@ class RoundsByPoints(InRounds):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         rounds = settings.rounds or usual_rounds(entries)
-        games = entries // 2 * settings.games_per_pair
+        pairs = entries // 2
+        games = pairs * settings.games_per_pair
         return Forecast(
-            entries=entries, rounds=rounds, least=rounds * games, most=rounds * games, waves=(games,) * rounds
+            entries=entries,
+            rounds=rounds,
+            least=rounds * games,
+            most=rounds * games,
+            waves=(Wave(games, pairs),) * rounds,
         )

@@ -122,7 +122,7 @@ def create(
         settings = replace(settings, concurrency=usual_concurrency(settings.schedule, settings.throughput))
     if dry_run:
         counts = entry_counts(settings, entries_min, entries_max)
-        show_forecasts(output, settings, counts, pace_of(settings), one=False)
+        show_forecasts(output, settings, counts, pace_of(settings, one_by_one=True), one=False)
         return
     identifier = read_tournament(name)
     with server.connected() as client:
