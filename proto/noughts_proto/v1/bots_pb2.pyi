@@ -372,6 +372,7 @@ class ListBotsRequest(_message.Message):
     SEEKING_ONLY_FIELD_NUMBER: _builtins.int
     EXCLUDE_GUESTS_OF_FIELD_NUMBER: _builtins.int
     WITH_VIEW_RATINGS_FIELD_NUMBER: _builtins.int
+    EXCLUDE_ANCHORS_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -396,6 +397,8 @@ class ListBotsRequest(_message.Message):
     """
     with_view_ratings: _builtins.bool
     """Fill in `view_rating` of each summary."""
+    exclude_anchors: _builtins.bool
+    """Without bots whose rating is fixed, e.g. those of `noughts serve --house-bots levels`."""
     def __init__(
         self,
         *,
@@ -410,10 +413,11 @@ class ListBotsRequest(_message.Message):
         seeking_only: _builtins.bool = ...,
         exclude_guests_of: _builtins.str = ...,
         with_view_ratings: _builtins.bool = ...,
+        exclude_anchors: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_guests_of", b"exclude_guests_of", "online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "seeking_only", b"seeking_only", "show_retired", b"show_retired", "with_view_ratings", b"with_view_ratings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_anchors", b"exclude_anchors", "exclude_guests_of", b"exclude_guests_of", "online_only", b"online_only", "order", b"order", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "rating_list", b"rating_list", "search", b"search", "seeking_only", b"seeking_only", "show_retired", b"show_retired", "with_view_ratings", b"with_view_ratings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

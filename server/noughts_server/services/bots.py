@@ -108,6 +108,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 order=request.order,
                 rating_list=request.rating_list,
                 exclude_guests_of=request.exclude_guests_of,
+                exclude_anchors=request.exclude_anchors,
             )
             messages = build_each(
                 lambda item: listed_bot_message(

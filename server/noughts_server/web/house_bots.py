@@ -8,6 +8,8 @@ from noughts_bots.reference.levels.table import levels
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import parse_variant
+from noughts_server.core.resource_names import short
+from noughts_server.web.documents import Document
 
 STRONGEST = 8
 """Strengths are whole numbers from 1 (the weakest bot of a variant) to this."""
@@ -22,6 +24,16 @@ LEVEL_BOTS = {f"level-{elo}": elo for rows in levels().values() for elo in rows}
 """The ratings of these bots, by their usual names."""
 LEVEL_VARIANTS = tuple(levels())
 """The variants that they play."""
+
+
+def level_bots(bots: Iterable[Document]) -> dict[int, Document]:
+    """Return those of the bots that are levels, by their ratings, the weakest first."""
+    by_rating = {
+        LEVEL_BOTS[short(bot["name"])]: bot
+        for bot in bots
+        if bot["owner"] == LEVELS_OWNER and short(bot["name"]) in LEVEL_BOTS
+    }
+    return dict(sorted(by_rating.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import owners
+from noughts_server.store.people.anchors import register_anchor
 from noughts_server.store.people.bot_lists import ListedBot, list_bots
 from noughts_server.store.people.bots import register_bot
 from tests.support.arena import Arena
@@ -155,3 +156,14 @@ async def test_a_list_can_leave_out_the_bots_of_a_websites_visitors(arena: Arena
         assert {each.bot.name for each in listed} == names | {"plain"}
     everyone = await all_pages(arena, 5, exclude_guests_of="nobody")
     assert {each.bot.name for each in everyone} >= {f"{owner}-guest-1", "plain"}
+
+
+async def test_a_list_can_leave_out_bots_with_a_fixed_rating(arena: Arena) -> None:
+    await play_rated_games(arena, 3)
+    names = {each.bot.name for each in await all_pages(arena, 100)}
+    await arena.store.write(partial(register_anchor, owner="house", name="level", rating=1_200.0, now_ms=0))
+    for order in ("name", "games", "rating"):
+        with_level = await arena.store.read(partial(list_bots, order=order, size=100))
+        without = await arena.store.read(partial(list_bots, order=order, size=100, exclude_anchors=True))
+        assert {each.bot.name for each in with_level.items} == names | {"level"}
+        assert {each.bot.name for each in without.items} == names

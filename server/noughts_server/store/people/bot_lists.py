@@ -60,12 +60,14 @@ def list_bots(
     order: str = "",
     rating_list: str = "",
     exclude_guests_of: str = "",
+    exclude_anchors: bool = False,
 ) -> Page[ListedBot]:
     """Return a page of bots. By name, a page is in natural order (b2 before b10).
 
     `search` is a part of the name. With `retired`, the page includes retired bots. With `rating_list`, it has only bots
     that are rated in this list. `exclude_guests_of` is the owner of a website's token: the page is without the bots
-    that the website created for games of its visitors. Raises InvalidArgument (size, page token, order, search).
+    that the website created for games of its visitors. With `exclude_anchors`, it is without bots whose rating is
+    fixed. Raises InvalidArgument (size, page token, order, search).
     """
     if order not in (*BotOrder, ""):
         raise InvalidArgument.of("order", order, f"one of {', '.join(BotOrder)}")
@@ -78,6 +80,8 @@ def list_bots(
         keys = keys.where(bots.c.owner_id == select(owners.c.id).where(owners.c.name == owner).scalar_subquery())
     if exclude_guests_of:
         keys = keys.where(not_(_is_guest_of(exclude_guests_of)))
+    if exclude_anchors:
+        keys = keys.where(bots.c.anchor.is_(None))
     if search:
         keys = keys.where(contains(search, bots.c.name))
     if not retired:

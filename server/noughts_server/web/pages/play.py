@@ -17,14 +17,13 @@ from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, time_control_of, whole_number
 from noughts_server.web.house_bots import (
     HOUSE_BOTS,
-    LEVEL_BOTS,
     LEVEL_VARIANTS,
-    LEVELS_OWNER,
     MODERATE,
     STRENGTH_WORDS,
     HouseBot,
     best_fit,
     house_bots,
+    level_bots,
     strengths,
     strengths_of,
 )
@@ -68,7 +67,8 @@ async def _form_page(website: Website, request: Request, values: Document, failu
             for bot in online
             if not play_tables.is_seat(bot["name"]) and words.short(bot["name"]) not in _HOUSE_NAMES
         ]
-    level_bots = {LEVEL_BOTS[words.short(bot["name"])]: bot for bot in bots if _is_level(bot)}
+    levels = level_bots(bots)
+    level_names = {bot["name"] for bot in levels.values()}
     own_tables = [] if play_tables is None else play_tables.tables_of(request.cookies.get(_BROWSER, ""))
     is_proposed = not values["opponent"] or (failure is not None and failure.field == "opponent")
     if is_proposed:
@@ -92,16 +92,12 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
         if moves
         else None,
-        bots=[bot for bot in bots if not _is_level(bot)],
-        level_bots=dict(sorted(level_bots.items())),
+        bots=[bot for bot in bots if bot["name"] not in level_names],
+        level_bots=levels,
         levels=LEVEL_VARIANTS,
         values=values,
         server=upstream.address,
     )
-
-
-def _is_level(bot: Document) -> bool:
-    return bool(bot["owner"] == LEVELS_OWNER and words.short(bot["name"]) in LEVEL_BOTS)
 
 
 def _proposed_bot(variant: str) -> str:
