@@ -42,6 +42,11 @@ OPENING_CHOICES = {
 """The sources of openings, with their descriptions."""
 KEEP_OPENINGS = "keep"
 """In the form for the changes of a tournament: its list of openings stays as it is."""
+REPEAT_CHOICES = {
+    "": ("no", tournaments_pb2.REPEAT_UNSPECIFIED),
+    "weekly": ("every week at this time", tournaments_pb2.REPEAT_WEEKLY),
+}
+"""How often a tournament can repeat: the words and the value of the message, by the value in the form."""
 OPENING_RULE_CHOICES = {"": "none", **{rule: rule for rule in OPENING_RULES}}
 """The opening rules, with their names."""
 _DEFAULTS = {
@@ -124,8 +129,7 @@ def tournament_in(values: Document) -> tournaments_pb2.Tournament:
         errors.read(partial(timestamp_of, values, field), None) for field in ("join_from", "join_until", "start_at")
     )
     tournament.MergeFrom(tournaments_pb2.Tournament(join_from=join_from, join_until=join_until, start_at=start_at))
-    if values["repeat"]:
-        tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
+    tournament.repeat = errors.read(partial(_repeat, values), tournaments_pb2.REPEAT_UNSPECIFIED)
     errors.check(EMPTY_FORM)
     return tournament
 
@@ -199,6 +203,7 @@ def values_of(tournament: Document, *, is_same: bool = False) -> Document:
         "symmetries": "on" if openings.get("symmetries") else "",
         "concurrency": tournament["concurrency"] if tournament["concurrency"] != MOST_CONCURRENT else "",
         "rated": "on" if tournament["rated"] else "",
+        "repeat": tournament["repeat"],
     }
     if is_same:
         texts["id"] = tournament["name"].partition("/")[2]
@@ -228,6 +233,12 @@ def _schedule(values: Document) -> TournamentFormat:
     if values["schedule"] not in FORMAT_CHOICES:
         raise wrong("schedule", values["schedule"], f"one of {', '.join(FORMAT_CHOICES)}")
     return format_named(values["schedule"])
+
+
+def _repeat(values: Document) -> "tournaments_pb2.Repeat.ValueType":
+    if values["repeat"] not in REPEAT_CHOICES:
+        raise wrong("repeat", values["repeat"], f"nothing or one of {', '.join(filter(None, REPEAT_CHOICES))}")
+    return REPEAT_CHOICES[values["repeat"]][1]
 
 
 def _seed(values: Document) -> int | None:

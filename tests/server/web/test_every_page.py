@@ -95,7 +95,9 @@ def open_tournament(site: Site, token: str) -> str:
     """The name of an open weekly tournament of ada."""
     cookie = f"noughts_token={token}"
     made = site.post(
-        "/organise", {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss", "repeat": "on"}, cookie=cookie
+        "/organise",
+        {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss", "repeat": "weekly"},
+        cookie=cookie,
     )
     return made.headers["location"].removeprefix("/")
 

@@ -84,6 +84,7 @@ async def _page(
         formats=new_tournament.FORMAT_CHOICES,
         openings=openings,
         edited=edited,
+        repeats={value: words for value, (words, _) in new_tournament.REPEAT_CHOICES.items()},
         opening_rules=new_tournament.OPENING_RULE_CHOICES,
         advanced=new_tournament.ADVANCED_FIELDS,
         estimate=estimate_of(values),

@@ -1,4 +1,4 @@
-"""Actions on a tournament for organisers and authors: start, pause, cancel, join, withdraw and extend."""
+"""Actions on a tournament for organisers and authors: start, pause, cancel, repeat, join, withdraw and extend."""
 
 from collections.abc import Collection
 
@@ -43,6 +43,7 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
         "takes_entries": _takes_entries(tournament),
         "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
         "actions": _actions(tournament) if is_organiser else [],
+        "repeats": is_organiser and tournament["repeat"] is not None,
         "adds": _extended_setting(tournament),
     }
 
@@ -84,6 +85,14 @@ async def cancel(website: Website, request: Request, person: Person) -> Response
     message = tournaments_pb2.CancelTournamentRequest(name=name)
     await website.upstream.call(website.upstream.tournaments.CancelTournament, message, person.token)
     return RedirectResponse(f"/{name}", 303)
+
+
+async def stop_repeating(website: Website, request: Request, person: Person) -> Response:
+    """Stop a tournament from repeating, and show its newest season."""
+    await read_form(request)
+    message = tournaments_pb2.StopRepeatingRequest(name=_name(request))
+    stopped = await website.upstream.call(website.upstream.tournaments.StopRepeating, message, person.token)
+    return RedirectResponse(f"/{stopped.tournament.name}", 303)
 
 
 async def join(website: Website, request: Request, person: Person) -> Response:

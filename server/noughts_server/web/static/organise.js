@@ -47,6 +47,19 @@ other?.addEventListener("input", () => {
 
 showSize(form);
 
+// Names the day and the time at which the tournament repeats.
+const { start_at: start, repeat } = form.elements;
+const weekly = repeat?.querySelector("[value=weekly]");
+function showWeek() {
+  const day = new Date(start.value);
+  const words = { weekday: "long", hour: "2-digit", minute: "2-digit" };
+  weekly.textContent = start.value ? `every ${day.toLocaleString("en-GB", words)}` : "every week at this time";
+}
+if (weekly) {
+  showWeek();
+  start.addEventListener("input", showWeek);
+}
+
 const { bank, increment, move } = form.elements;
 const presets = form.querySelector(".presets");
 presets.hidden = false;
@@ -61,10 +74,11 @@ function showFormat() {
   const chosen = form.querySelector("[name=schedule]:checked")?.value;
   for (const field of form.querySelectorAll("[data-formats]")) {
     const has = field.dataset.formats.split(" ").includes(chosen);
-    field.querySelector("input").disabled = !has;
+    const input = field.querySelector("input, select");
+    input.disabled = !has;
     if (has) continue;
     field.querySelector(".fault")?.remove();
-    field.querySelector("input").removeAttribute("aria-invalid");
+    input.removeAttribute("aria-invalid");
   }
   for (const button of presets.children)
     button.setAttribute(
