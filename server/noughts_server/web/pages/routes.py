@@ -84,6 +84,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
 OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/me", me.own_page),
     ("/organise", organise.organise_page),
+    ("/organise/test", tests.new_test_page),
     ("/tournaments/{tournament}/edit", organise.edit_page),
     ("/me/first-game", registration.first_game_page),
     ("/suspicious", suspicious.suspicious_page),
@@ -124,6 +125,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/bots/{bot}/retire", me.retire_bot),
     ("/bots/{bot}/describe", bots.describe_bot),
     ("/organise", organise.create_tournament),
+    ("/organise/test", tests.create_test),
     ("/tournaments/{tournament}/edit", organise.update_tournament),
     ("/invitations", invitations.create_invitation),
     ("/invitations/{number:int}/revoke", invitations.revoke_invitation),
@@ -131,6 +133,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
     ("/tournaments/{tournament}/start", tournament.on_page(tournament_actions.start)),
     ("/tournaments/{tournament}/pause", tournament.on_page(tournament_actions.pause)),
     ("/tournaments/{tournament}/cancel", tournament.on_page(tournament_actions.cancel)),
+    ("/tournaments/{tournament}/stop-repeating", tournament.on_page(tournament_actions.stop_repeating)),
     ("/tournaments/{tournament}/join", tournament.on_page(tournament_actions.join)),
     ("/tournaments/{tournament}/withdraw", tournament.on_page(tournament_actions.withdraw)),
     ("/tournaments/{tournament}/extend", tournament.on_page(tournament_actions.extend)),

@@ -1,0 +1,70 @@
+"""The form that starts a test of a bot's version."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
+from tests.server.web.test_tests_pages import register_bots
+from tests.support.browser import page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_test_is_started_from_the_browser(server: ServerUnderTest, site: Site, browser: Browser, scripts: bool) -> None:
+    token = register_bots(server)
+    with page_in(browser, site.address, java_script_enabled=scripts) as page:
+        page.goto("/tests")
+        page.get_by_role("link", name="New test").click()
+        page.get_by_label("Your token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("New bot").select_option("mia-new")
+        page.get_by_label("Against").select_option("mia-old")
+        page.get_by_label("What the test decides").select_option("elo0=0,elo1=50")
+        page.get_by_label("On the clock").fill("long")
+        page.get_by_label("Title").fill(f"Scripts {scripts}")
+        page.get_by_role("button", name="Start the test").click()
+        expect(page.get_by_role("alert")).to_contain_text("Expected seconds")
+        expect(page.get_by_label("Against")).to_have_value("mia-old")
+        expect(page.get_by_label("Title")).to_have_value(f"Scripts {scripts}")
+        page.get_by_label("On the clock").fill("")
+        page.get_by_role("button", name="Start the test").click()
+        expect(page.get_by_role("heading", name=f"Scripts {scripts}")).to_be_visible()
+        expect(page.get_by_role("button", name="Cancel test")).to_be_visible()
+    tests = site.get("/api/v1/tests").document["tests"]
+    test = next(each for each in tests if each["tournament"]["title"] == f"Scripts {scripts}")
+    assert (test["new_version"], test["base_version"]) == ("bots/mia-new/versions/1", "bots/mia-old/versions/1")
+    assert test["tournament"]["sprt"] == "elo0=0,elo1=50"
+
+
+@pytest.mark.parametrize(
+    "fields, field, words",
+    [
+        ({"base": "mia-new"}, "base", "Expected a version other than the new one."),
+        ({"base_number": "9"}, "base_number", "There is no such version. Choose an existing version; the newest is 1."),
+        ({"sprt": ""}, "games", "Expected a number of games, because no question ends the test."),
+        ({"games": "some"}, "games", "Expected a whole number."),
+        ({"sprt": "elo0=5,elo1=0"}, "sprt", "Expected one of the questions."),
+    ],
+)
+def test_wrong_fields_of_a_test_are_explained(
+    server: ServerUnderTest, site: Site, fields: dict[str, str], field: str, words: str
+) -> None:
+    token = register_bots(server)
+    form = {"new": "mia-new", "base": "mia-old", "sprt": "elo0=0,elo1=5", "title": "Kept", **fields}
+    answer = site.post("/organise/test", {"csrf": Visitor(token).csrf, **form}, cookie=f"noughts_token={token}")
+    assert answer.status in (400, 404)
+    assert words in answer.text.partition(f'id="wrong-{field}"')[2].partition("</span>")[0]
+    assert 'value="Kept"' in answer.text
+
+
+def test_test_of_a_token_that_cannot_organise_is_refused_on_the_form(server: ServerUnderTest, site: Site) -> None:
+    register_bots(server)
+    token = server.token("mia", "play")
+    form = {"csrf": Visitor(token).csrf, "new": "mia-new", "base": "mia-old", "sprt": "elo0=0,elo1=5"}
+    answer = site.post("/organise/test", form, cookie=f"noughts_token={token}")
+    assert answer.status == 403
+    assert "lacks the scope organise" in answer.text
+    assert "New bot" in answer.text
