@@ -252,11 +252,23 @@ def test_link_leads_to_the_first_game_live(registering: Registering, browser: Br
             assert "grace" in site.get("/tournaments/welcome").text
             start = {"csrf": Visitor(registering.alice).csrf}
             assert site.post("/tournaments/welcome/start", start, cookie=cookie).status == 303
-            page.wait_for_url("**/tournaments/welcome/games/*")
-            expect(page.locator(".board").first).to_be_visible()
+            own = page.locator("[data-own-bot]")
+            expect(own.locator(".board").first).to_be_visible()
+            expect(page.locator("[data-state]")).to_have_text("grace is playing")
+            expect(own.get_by_role("link", name="Watch it live")).to_have_attribute(
+                "href", re.compile("^/tournaments/welcome/games/")
+            )
+            expect(own).to_contain_text("press Ctrl-C in its terminal")
             for _ in range(200):
                 moves.put(None)
-            eventually(lambda: site.get("/api/v1/bots/grace/games").document["games"])
+            # The page stays with the bot after its first game.
+            expect(own.locator("ol.form li").first).to_be_visible()
+            expect(own.get_by_text("Rated games").locator("xpath=..")).not_to_contain_text("0")
+            expect(own.get_by_role("link", name="Page of grace")).to_be_visible()
+            assert token in page.content()
+        expect(own).to_contain_text("Its program does not run.")
+        page.goto("/me")
+        expect(page.get_by_role("row", name="grace").locator("b")).to_have_text(re.compile(r"^\d+$"))
     assert not [line for line in requests if secret in line]
 
 

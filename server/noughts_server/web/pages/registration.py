@@ -1,11 +1,11 @@
-"""Registering with an invitation or a proof of work, and the page that waits for the first game."""
+"""Registering with an invitation or a proof of work, and the page that follows the first bot."""
 
+import asyncio
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
@@ -13,12 +13,15 @@ from noughts_proto.v1 import bots_pb2, games_pb2, registration_pb2, status_pb2, 
 from noughts_server.web.documents import Document
 from noughts_server.web.example_bots import example_bots
 from noughts_server.web.forms import in_form
+from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import Visitor, read_form, signed_in
 from noughts_server.web.upstream import Failure
 
 _FORM = ("invitation", "name", "challenge", "solution")
 _MOST_BOTS = 5
+_RECENT = 10
+"""Games of the newcomer that its page counts as its form."""
 _SECRET = {"cache-control": "private, no-store"}
 
 
@@ -94,20 +97,36 @@ def _server_option(base: str, address: str) -> str:
 
 
 async def first_game_page(website: Website, request: Request, person: Person) -> Response:
-    """Show the state of the user's first bot, and lead to its game as soon as one runs."""
+    """Show the user's newcomer: whether it is online, its live or last game, its rating, and how it stops."""
+    own = await _newcomer(website, await website.bots_of(person))
+    entered = await entered_tournament(website, own["entered"][0]) if own and own["entered"] else None
+    return await website.views.page(request, "first_game.html.jinja", person=person, own=own, entered=entered)
+
+
+async def _newcomer(website: Website, bots: list[Document]) -> Document | None:
+    """Return the bot that the page of the first game shows, with its games; None without an active bot.
+
+    It is one that plays now, else one that is online, else the first one.
+    """
     upstream = website.upstream
-    bots = [bot for bot in await website.bots_of(person) if not bot["retire_time"]][:_MOST_BOTS]
-    game = ""
-    entered: Document | None = None
-    for bot in bots:
-        answer = await upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=bot["name"]))
-        if answer["running_game"]:
-            return RedirectResponse(f"/{answer['running_game']}", 303)
-        if entered is None and answer["entered"]:
-            entered = await entered_tournament(website, answer["entered"][0])
-        if not game:
-            list_games = games_pb2.ListGamesRequest(parent=bot["name"], page_size=1)
-            games: list[Document] = (await upstream.ask(upstream.games.ListGames, list_games))["games"]
-            game = str(games[0]["name"]) if games else ""
-    values: dict[str, Any] = {"person": person, "bots": bots, "game": game, "entered": entered}
-    return await website.views.page(request, "first_game.html.jinja", **values)
+    active = [bot for bot in bots if not bot["retire_time"]][:_MOST_BOTS]
+    if not active:
+        return None
+    requests = [bots_pb2.GetBotRequest(name=bot["name"]) for bot in active]
+    answers = await asyncio.gather(*(upstream.ask(upstream.bots.GetBot, get_bot) for get_bot in requests))
+    bot, answer = max(
+        zip(active, answers, strict=True), key=lambda each: (bool(each[1]["running_game"]), each[0]["online"])
+    )
+    list_games = games_pb2.ListGamesRequest(parent=bot["name"], page_size=_RECENT)
+    games: list[Document] = (await upstream.ask(upstream.games.ListGames, list_games))["games"]
+    live: Document | None = None
+    if answer["running_game"]:
+        with suppress(Failure):  # the game can have ended meanwhile
+            live = (await known_game(upstream, website.hub, answer["running_game"]))["game"]
+    return {
+        "bot": bot,
+        "entered": answer["entered"],
+        "is_uploaded": bool(answer["versions"] and answer["versions"][0]["submission"]),
+        "live": live if live and live["state"] == "running" else None,
+        "games": games,
+    }

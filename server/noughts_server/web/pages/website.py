@@ -53,7 +53,9 @@ class Website:
 
     async def bots_of(self, person: "Person", *, retired: bool = False) -> list[Document]:
         """Return the user's bots by name."""
-        list_bots = bots_pb2.ListBotsRequest(owner=person.owner, page_size=_MOST_BOTS, show_retired=retired)
+        list_bots = bots_pb2.ListBotsRequest(
+            owner=person.owner, page_size=_MOST_BOTS, show_retired=retired, with_view_ratings=True
+        )
         bots: list[Document] = (await self.upstream.ask(self.upstream.bots.ListBots, list_bots))["bots"]
         return bots
 
