@@ -42,6 +42,8 @@ class CallFailed(ExplainedError):
     """The correct form of that field."""
     agent_hint: str = ""
     """Advice for an agent, which has tools in place of commands; empty if `hint` names no command."""
+    subject: str = ""
+    """What the message is about, e.g. `tournaments/spring`; empty if nothing fits."""
 
     def __str__(self) -> str:
         return self.message
@@ -75,7 +77,8 @@ def explain_call(
     details = (error.details() if is_grpc_error else "") or code.name
     info = error_info(error)
     if info is not None:
-        field = info.metadata.get("subject", "") if code is grpc.StatusCode.INVALID_ARGUMENT else ""
+        subject = info.metadata.get("subject", "")
+        field = subject if code is grpc.StatusCode.INVALID_ARGUMENT else ""
         return CallFailed(
             code,
             details,
@@ -84,6 +87,7 @@ def explain_call(
             has_token=has_token,
             field=field,
             agent_hint=info.metadata.get("agent_hint", ""),
+            subject=subject,
         )
     if problem := failed_handshake(address, details):
         return CallFailed(code, str(problem), problem.advice)

@@ -35,7 +35,7 @@ from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.pages.routes import page_routes
 from noughts_server.web.pages.website import Website
 from noughts_server.web.play_tables import PlayTables
-from noughts_server.web.signin import to_sign_in, visitor_of
+from noughts_server.web.signin import page_of_form, to_sign_in, visitor_of
 from noughts_server.web.theme import with_theme_switch
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import POLICY, Views
@@ -201,7 +201,8 @@ async def _failure_page(views: Views, request: Request, failure: Failure, method
         headers["www-authenticate"] = "Bearer"
     if request.url.path.startswith(PREFIX):
         return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
-    return await views.page(request, "failed.html.jinja", failure, headers)
+    back = page_of_form(request) if request.method == "POST" else ""
+    return await views.page(request, "failed.html.jinja", failure, headers, back=back)
 
 
 class _SafeHeaders:

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -21,6 +21,7 @@ CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf"
 _COOKIE = "noughts_token"
 _PREFIX = "nou_"
+_INVITATION_PREFIX = "inv_"
 _LONGEST_TOKEN = 200
 """Characters. Real tokens are shorter."""
 _LARGEST_FORM = 65_536
@@ -61,20 +62,38 @@ def signed_out(response: Response) -> Response:
 
 
 def to_sign_in(request: Request, *, expired: bool = False) -> Response:
-    """Return a redirect to the sign-in page, which leads back to the requested page."""
-    page = quote(f"{request.url.path}?{request.url.query}".rstrip("?"))
-    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={page}", 303))
+    """Return a redirect to the sign-in page, which leads back to the requested page, or to the page of the form."""
+    is_form = request.method == "POST"
+    page = (page_of_form(request) if is_form else "") or f"{request.url.path}?{request.url.query}".rstrip("?")
+    flags = f"{'expired=true&' if expired else ''}{'unsent=true&' if is_form else ''}"
+    return signed_out(RedirectResponse(f"/signin?{flags}next={quote(page)}", 303))
+
+
+def page_of_form(request: Request) -> str:
+    """Return the path and the query of the page from which a form was sent; empty if its browser does not say."""
+    sent_from = urlsplit(request.headers.get("referer", ""))
+    if sent_from.netloc != request.headers.get("host") or not is_own_place(sent_from.path):
+        return ""
+    return f"{sent_from.path}?{sent_from.query}".rstrip("?")
 
 
 def place_after(address: str) -> str:
     """Return the address if it belongs to this website, else that of the user's own page."""
+    return address if is_own_place(address) else "/me"
+
+
+def is_own_place(address: str) -> bool:
+    """Return whether an address without a host belongs to this website."""
     is_local = address.startswith("/") and not address.startswith("//")
-    return address if is_local and address.isprintable() and "\\" not in address else "/me"
+    return is_local and address.isprintable() and "\\" not in address
 
 
 def read_token(text: str) -> str:
-    """Return a token as the visitor typed it. Raises Failure."""
-    token = text.strip()
+    """Return a token as the visitor typed it, or pasted it with a command that sets NOUGHTS_TOKEN. Raises Failure."""
+    token = text.strip().rpartition("=")[2].strip(" '\"")
+    if token.rpartition("#")[2].startswith(_INVITATION_PREFIX):
+        hint = "Register with it first: you get a token then."
+        raise Failure(400, "This is an invitation, not a token.", hint, field="token")
     if not could_be_token(token):
         raise Failure(400, "This is not a token.", "Tokens begin with nou_.", field="token")
     return token

@@ -68,7 +68,15 @@ class Failure(Exception):
     """An error for the browser instead of a response."""
 
     def __init__(
-        self, status: int, message: str, hint: str = "", *, field: str = "", expected: str = "", agent_hint: str = ""
+        self,
+        status: int,
+        message: str,
+        hint: str = "",
+        *,
+        field: str = "",
+        expected: str = "",
+        agent_hint: str = "",
+        subject: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -83,6 +91,8 @@ class Failure(Exception):
         """The failures of other fields of the same form."""
         self.agent_hint = agent_hint
         """Advice for an agent, which has tools in place of commands; empty if `hint` names no command."""
+        self.subject = subject
+        """The resource that the message names, e.g. `tournaments/spring`; empty if it names none."""
 
 
 class Upstream(AsyncStubs):
@@ -207,6 +217,7 @@ class Upstream(AsyncStubs):
             field=call_failed.field,
             expected=call_failed.expected,
             agent_hint=call_failed.agent_hint,
+            subject=call_failed.subject,
         )
 
     async def connect(self) -> None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from http import HTTPStatus
 from typing import Any
 
 from babel.dates import format_skeleton
@@ -16,6 +17,7 @@ from noughts_server.core.board_geometry import geometry, longest_line
 from noughts_server.core.messages import N_, _, active_language, ngettext, number_text
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
+from noughts_server.web.upstream import Failure
 
 _TITLES = {
     "tictactoe": N_("Noughts and crosses"),
@@ -83,6 +85,33 @@ def bot(version: str) -> str:
 def number(name: str) -> str:
     """Return `7` for `tournaments/spring/games/7`."""
     return name.rpartition("/")[2]
+
+
+def resource(name: str) -> str:
+    """Return a resource in words: `bot mybot` for `bots/mybot`. Other names are unchanged."""
+    match name.split("/"):
+        case ["bots", bot_name, "versions", version]:
+            return f"version {version} of bot {bot_name}"
+        case ["tournaments", tournament, "games", ordinal]:
+            return f"game {ordinal} of tournament {tournament}"
+        case ["tournaments", tournament, "entries", label]:
+            return f"entry {label} of tournament {tournament}"
+        case [("bots" | "tournaments" | "tests" | "tokens" | "invitations") as kind, each]:
+            return f"{kind.removesuffix('s')} {each}"
+    return name
+
+
+def explained(failure: Failure) -> str:
+    """Return the message of a failure as a sentence for a page, without names and marks for programs.
+
+    Messages of the server begin with a small letter and end without a full stop.
+    """
+    words = resource(failure.subject)
+    if failure.status == HTTPStatus.NOT_FOUND and words != failure.subject:
+        return f"There is no {words}."
+    message = failure.message.replace(failure.subject, words) if failure.subject else failure.message
+    sentence = message.replace("`", "")
+    return sentence if sentence.endswith((".", "?")) else f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def count(value: float) -> str:
@@ -317,6 +346,7 @@ _FUNCTIONS = (
     cut,
     and_words,
     decimal,
+    explained,
     plain,
     state_words,
     thinking_time,

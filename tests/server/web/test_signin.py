@@ -56,6 +56,13 @@ def test_the_cookie_is_hidden_from_scripts_and_other_sites(site: Site, ada: str)
     assert set(flags) == {"HttpOnly", "Path=/", "SameSite=strict"}
 
 
+@pytest.mark.parametrize("command", ["export NOUGHTS_TOKEN={}", "$env:NOUGHTS_TOKEN = '{}'", 'NOUGHTS_TOKEN="{}"'])
+def test_a_pasted_command_with_the_token_signs_in(site: Site, ada: str, command: str) -> None:
+    answer = site.post("/signin", {"token": command.format(ada)})
+    assert answer.status == 303
+    assert answer.headers["set-cookie"].startswith(f"noughts_token={ada};")
+
+
 def test_sign_in_page_says_how_to_get_a_token(site: Site, ada: str) -> None:
     page = site.get("/signin").text
     assert "This website takes no registrations." in page
@@ -88,7 +95,13 @@ def test_a_site_without_encryption_accepts_no_token(server: ServerUnderTest, ada
 
 @pytest.mark.parametrize(
     "token, status, words",
-    [("", 400, "This is not a token."), ("nou_ä", 400, "This is not a token."), ("nou_" + "x" * 32, 401, "token")],
+    [
+        ("", 400, "This is not a token."),
+        ("nou_ä", 400, "This is not a token."),
+        ("nou_" + "x" * 32, 401, "token"),
+        ("inv_" + "x" * 44, 400, "This is an invitation, not a token. Register with it first"),
+        ("https://noughts.example.org/invite#inv_" + "x" * 44, 400, "This is an invitation, not a token."),
+    ],
 )
 def test_a_wrong_token_shows_an_error_and_sets_no_cookie(site: Site, token: str, status: int, words: str) -> None:
     answer = site.post("/signin", {"token": token})
@@ -342,3 +355,47 @@ def test_a_bot_is_challenged_with_an_own_bot(server: ServerUnderTest, site: Site
         created = SignedIn(site, token).post("/challenges", form)
         assert created.status == 303, created.text
         wait_until_finished(site, created.headers["location"])
+
+
+def test_a_refused_challenge_is_explained_on_the_form_with_what_was_typed(server: ServerUnderTest, site: Site) -> None:
+    token = server.token("lea")
+    with bots_online(server.address, token, mine="random", other="random", theirs="random"):
+        form = {"challenger": "bots/other", "opponent": "bots/theirs", "variant": "connect4", "move": "0.25"}
+        refused = SignedIn(site, token).post("/challenges", {**form, "games": "some"})
+        assert refused.status == 400
+        assert "Challenge theirs" in refused.text
+        assert "Expected a whole number." in refused.text.partition('id="wrong-games"')[2].partition("</span>")[0]
+        for kept in ('value="some"', 'value="0.25"', 'value="bots/other" selected', 'value="connect4" selected'):
+            assert kept in refused.text
+        refused = SignedIn(site, token).post("/challenges", {**form, "games": "101"})
+        assert "Expected 1 to 100." in refused.text.partition('id="wrong-games"')[2].partition("</span>")[0]
+    refused = SignedIn(site, token).post("/challenges", {**form, "games": "2"})
+    assert refused.status == 409
+    assert "Bot other is offline" in refused.text.partition('role="alert"')[2].partition("</p>")[0]
+
+
+def test_a_refused_token_keeps_what_was_typed(site: Site, ada: str) -> None:
+    refused = SignedIn(site, ada).post("/me/tokens", {"label": "laptop", "days": "soon", "submit": "on"})
+    assert refused.status == 400
+    assert 'value="laptop"' in refused.text
+    assert 'value="soon"' in refused.text
+    assert 'name="submit" checked' in refused.text
+    assert 'name="play" checked' not in refused.text
+
+
+def test_a_refused_form_leads_back_to_its_page(site: Site, ada: str) -> None:
+    form_page = "/me?tab=tokens"
+    here = {"referer": f"{site.address}{form_page}"}
+    page = SignedIn(site, ada).post("/me/tokens/1/revoke", {"csrf": "0" * 64}, **here)
+    assert page.status == 403
+    assert f'<a class="button main" href="{form_page}">Back to the form</a>' in page.text
+    elsewhere = {"referer": "https://other.example/me"}
+    assert "Back to the form" not in SignedIn(site, ada).post("/me/tokens/1/revoke", {"csrf": "0"}, **elsewhere).text
+
+
+def test_a_form_without_a_valid_token_leads_to_the_page_of_the_form(server: ServerUnderTest, site: Site) -> None:
+    here = {"referer": f"{site.address}/me?tab=tokens"}
+    answer = site.post("/me/tokens", {"label": "x"}, **here)
+    assert answer.headers["location"] == "/signin?unsent=true&next=/me%3Ftab%3Dtokens"
+    assert "Your form was not sent" in site.get(answer.headers["location"]).text
+    assert "Your form was not sent" not in site.get("/signin").text

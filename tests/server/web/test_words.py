@@ -2,7 +2,8 @@
 
 import pytest
 
-from noughts_server.web.words import game, how_ended, played_in, player, titled
+from noughts_server.web.upstream import Failure
+from noughts_server.web.words import explained, game, how_ended, played_in, player, titled
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,27 @@ def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: li
 def test_games_are_named_by_the_titles_of_their_tournaments(title: str, words: str) -> None:
     row = {"name": "tournaments/spring/games/3", "tournament_title": title, "first": "ada", "second": "bob"}
     assert played_in(row) == words
+
+
+@pytest.mark.parametrize(
+    "failure, words",
+    [
+        (Failure(404, "bots/ada does not exist", subject="bots/ada"), "There is no bot ada."),
+        (
+            Failure(404, "tournaments/cup/games/9 does not exist", subject="tournaments/cup/games/9"),
+            "There is no game 9 of tournament cup.",
+        ),
+        (
+            Failure(409, "tournaments/cup is open, expected running", subject="tournaments/cup"),
+            "Tournament cup is open, expected running.",
+        ),
+        (
+            Failure(403, "bots/ada/versions/2 is not yours", subject="bots/ada/versions/2"),
+            "Version 2 of bot ada is not yours.",
+        ),
+        (Failure(400, "page_token: got 'x', expected one", subject="page_token"), "Page_token: got 'x', expected one."),
+        (Failure(403, "ada plays no `renju`."), "ada plays no renju."),
+    ],
+)
+def test_failures_are_sentences_without_names_for_programs(failure: Failure, words: str) -> None:
+    assert explained(failure) == words

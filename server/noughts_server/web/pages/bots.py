@@ -15,7 +15,7 @@ from noughts_server.drawing.charts import DrawnChart, rating_bars, rating_line
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form
-from noughts_server.web.pages.challenges import possible_challengers
+from noughts_server.web.house_bots import LEVELS_OWNER, level_bots
 from noughts_server.web.pages.listing import PAGE_SIZE, list_page, next_page, renamed_filters
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
@@ -24,6 +24,8 @@ from noughts_server.web.upstream import Failure
 _BOT_PAGE = "bots/bot.html.jinja"
 _FILTERS = ("owner", "search", "online_only", "rating_list")
 _DESCRIPTION_FORM = ("description", "link")
+CHALLENGE_FORM = {"challenger": "", "variant": "", "games": "2", "move": "1"}
+"""The fields of the form for a challenge, with their values in an empty form."""
 _RECENT = 20
 """Games on the page of a bot."""
 BIN_WIDTH = 50
@@ -40,12 +42,23 @@ async def bots_page(website: Website, request: Request) -> Response:
     order = query.get("order", "") or ("rating" if filters["rating_list"] else "games")
     list_all = leaderboards_pb2.ListRatingListsRequest(page_size=1000)
     defaults = {"order": order, "with_view_ratings": "true"}
+    # So many levels would hide the bots of authors. The page lists them apart.
+    folds_levels = not (filters["owner"] or filters["search"])
+    if folds_levels:
+        defaults["exclude_anchors"] = "true"
     guests_owner = await website.guests_owner()
     if guests_owner and guests_owner != filters["owner"]:
         defaults["exclude_guests_of"] = guests_owner
-    page, lists = await asyncio.gather(
+    list_levels = bots_pb2.ListBotsRequest(
+        owner=LEVELS_OWNER,
+        online_only=bool(filters["online_only"]),
+        rating_list=filters["rating_list"],
+        page_size=1000,
+    )
+    page, lists, house = await asyncio.gather(
         list_page(website, request, api_routes.BOTS, *_FILTERS, defaults=defaults),
         website.upstream.ask(website.upstream.leaderboards.ListRatingLists, list_all),
+        website.upstream.ask(website.upstream.bots.ListBots, list_levels),
     )
     if order == "rating":
         # The server sorts by the live rating. The page shows the rating of the leaderboard, which can differ a little.
@@ -58,6 +71,7 @@ async def bots_page(website: Website, request: Request) -> Response:
         chosen_filters={name: text for name, text in filters.items() if text},
         chosen_order=order,
         lists=lists["rating_lists"],
+        levels=level_bots(house["bots"]) if folds_levels else {},
     )
 
 
@@ -74,10 +88,20 @@ async def records_page(website: Website, request: Request) -> Response:
 
 
 async def bot_page(
-    website: Website, request: Request, failure: Failure | None = None, texts: Mapping[str, str] | None = None
+    website: Website,
+    request: Request,
+    failure: Failure | None = None,
+    *,
+    texts: Mapping[str, str] | None = None,
+    wish: Mapping[str, str] | None = None,
+    name: str = "",
 ) -> Response:
-    """Return the page, with the failure of the form that describes the bot, and the texts that were sent."""
-    upstream, name = website.upstream, bot_name(request.path_params["bot"])
+    """Return the page of the bot with this name, by default the one of the address.
+
+    It can show the failure of a form, with the values that were sent: the `texts` that describe the bot, or the `wish`
+    for a challenge.
+    """
+    upstream, name = website.upstream, bot_name(name or request.path_params["bot"])
     response, ratings, games, statistics = await asyncio.gather(
         upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
         upstream.ask(upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
@@ -104,10 +128,12 @@ async def bot_page(
         chosen=chosen,
         running_game=response["running_game"],
         texts=texts or {name: bot[name] for name in _DESCRIPTION_FORM},
+        wish=wish or CHALLENGE_FORM | {"variant": chosen.rpartition("/")[0]},
+        failed_form="" if failure is None else "challenge" if wish else "describe",
         edits=person is not None and (person.owner == bot["owner"] or person.is_admin),
         statistics=statistics,
         games=games["games"],
-        rivals=await possible_challengers(website, request, bot),
+        rivals=await _possible_challengers(website, person, bot),
         ratings=list(zip_longest(lists, curves, fillvalue=_Curves())),
         submission=versions[0]["submission"] if versions else None,
     )
@@ -124,8 +150,16 @@ async def describe_bot(website: Website, request: Request, person: Person) -> Re
     except Failure as failure:
         if failure.status != 400:
             raise
-        return await bot_page(website, request, in_form(failure, _DESCRIPTION_FORM), texts)
+        return await bot_page(website, request, in_form(failure, _DESCRIPTION_FORM), texts=texts)
     return RedirectResponse(f"/{name}", 303)
+
+
+async def _possible_challengers(website: Website, person: Person | None, bot: Document) -> list[Document]:
+    """Return the signed-in user's bots that can challenge this one now."""
+    if person is None or not bot["online"]:
+        return []
+    own_bots = await website.bots_of(person)
+    return [own_bot for own_bot in own_bots if own_bot["online"] and own_bot["name"] != bot["name"]]
 
 
 class _Curves(NamedTuple):

@@ -1,6 +1,8 @@
 """The user's own page: bots, submissions, tokens and tournaments."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from starlette.requests import Request
@@ -21,6 +23,10 @@ _RECENT = 10
 """Tournaments, bots and games of each list of the page."""
 _DAY_SECONDS = 86_400
 _TOKEN_FORM = ("label", "days", "bot")
+_EMPTY_FORMS = dict.fromkeys(
+    ("bot", "entry", "variant", "tournament", "label", "days", "play", "submit", "organise", "admin"), ""
+)
+"""The fields of both forms, without the file."""
 _UPLOAD_FORM = {
     "file": "file",
     "submission.bot": "upload-bot",
@@ -38,9 +44,13 @@ async def own_page(
     person: Person,
     failure: Failure | None = None,
     failed_form: str = "",
+    values: Mapping[str, str] = MappingProxyType({}),
     new_token: str = "",
 ) -> Response:
-    """Return the page, with the failure of one of its forms, `upload` or `tokens`, or with a token just created."""
+    """Return the page, with the failure of one of its forms, `upload` or `tokens`, or with a token just created.
+
+    `values` are what was sent with the form that failed.
+    """
     upstream = website.upstream
     list_own = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
     list_tokens = tokens_pb2.ListTokensRequest(page_size=_MOST_TOKENS)
@@ -63,6 +73,7 @@ async def own_page(
         joinable=[tournament for tournament in newest["tournaments"] if takes_first_entries(tournament)],
         accepts=status["accepts"],
         form=failed_form,
+        values={**_EMPTY_FORMS, **values},
         secret=new_token,
     )
 
@@ -80,6 +91,7 @@ async def _recent_games(website: Website, bots: list[Document]) -> list[Document
 async def submit_bot(website: Website, request: Request, person: Person) -> Response:
     """Submit a bot as a file, with its name, and optionally enter it in a tournament."""
     upstream = website.upstream
+    form: dict[str, str] = {}
     try:
         form, file = await read_form_with_file(request, "file", _LARGEST_FILE)
         if not file.content:
@@ -99,7 +111,7 @@ async def submit_bot(website: Website, request: Request, person: Person) -> Resp
         if failure.status == 401:
             raise
         in_form(failure, _UPLOAD_FORM.values(), _UPLOAD_FORM)
-        return await own_page(website, request, person, failure, failed_form="upload")
+        return await own_page(website, request, person, failure, failed_form="upload", values=form)
     if tournament := form.get("tournament", ""):
         try:
             join = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=response.version.name)
@@ -108,7 +120,7 @@ async def submit_bot(website: Website, request: Request, person: Person) -> Resp
             if failure.status == 401:
                 raise
             failure.message = f"The bot {submission.bot} is uploaded and can play, but not entered: {failure.message}"
-            return await own_page(website, request, person, failure, failed_form="upload")
+            return await own_page(website, request, person, failure, failed_form="upload", values=form)
     return RedirectResponse(f"/bots/{response.version.name.split('/')[1]}", 303)
 
 
@@ -126,7 +138,7 @@ async def create_token(website: Website, request: Request, person: Person) -> Re
         created = await website.upstream.ask(website.upstream.tokens.CreateToken, create, person.token)
     except Failure as failure:
         failure = in_form(failure, _TOKEN_FORM, {"scopes": "bot"})
-        return await own_page(website, request, person, failure, failed_form="tokens")
+        return await own_page(website, request, person, failure, failed_form="tokens", values=form)
     return await own_page(website, request, person, new_token=created["secret"])
 
 

@@ -18,7 +18,10 @@ _UPLOAD = "/me?tab=upload"
 
 async def sign_in_page(website: Website, request: Request) -> Response:
     place = place_after(request.query_params.get("next", ""))
-    return await _page(website, request, place, expired=request.query_params.get("expired") == "true")
+    query = request.query_params
+    return await _page(
+        website, request, place, expired=query.get("expired") == "true", unsent=query.get("unsent") == "true"
+    )
 
 
 async def enter_bot(website: Website, request: Request) -> Response:
@@ -39,12 +42,24 @@ async def _registration(website: Website) -> str:
 
 
 async def _page(
-    website: Website, request: Request, place: str, failure: Failure | None = None, *, expired: bool = False
+    website: Website,
+    request: Request,
+    place: str,
+    failure: Failure | None = None,
+    *,
+    expired: bool = False,
+    unsent: bool = False,
 ) -> Response:
-    """Return the form, which leads to `place` after signing in."""
+    """Return the form, which leads to `place` after signing in. `unsent`: a form was refused before."""
     registration = await _registration(website) if website.views.signing_in else "closed"
     return await website.views.page(
-        request, "sign_in.html.jinja", failure, next=place, expired=expired, registration=registration
+        request,
+        "sign_in.html.jinja",
+        failure,
+        next=place,
+        expired=expired,
+        unsent=unsent,
+        registration=registration,
     )
 
 
