@@ -1,10 +1,13 @@
 """The form that starts a test of a bot's version."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import choose
 from tests.server.web.test_tests_pages import register_bots
 from tests.support.browser import page_in
 from tests.support.site import Site
@@ -22,7 +25,7 @@ def test_test_is_started_from_the_browser(server: ServerUnderTest, site: Site, b
         page.get_by_role("button", name="Sign in").click()
         page.get_by_label("New bot").select_option("mia-new")
         page.get_by_label("Against").select_option("mia-old")
-        page.get_by_label("What the test decides").select_option("elo0=0,elo1=50")
+        choose(page, re.compile("^Much stronger"))
         page.get_by_label("On the clock").fill("long")
         page.get_by_label("Title").fill(f"Scripts {scripts}")
         page.get_by_role("button", name="Start the test").click()

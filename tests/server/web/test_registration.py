@@ -314,6 +314,7 @@ def test_newcomer_reads_why_there_is_no_game_yet(registering: Registering) -> No
     secret = re.findall(r"/invite#(inv_[\w-]+)", made)[0]
     registered = site.post("/invite", {"name": "barbara", "invitation": secret}).text
     assert words in registered
+    assert f'<a href="/tournaments/later">later</a> {words}' in registered
     token = token_in(registered)
     waiting = f"noughts_token={token}"
     assert words not in site.get("/me/first-game", cookie=waiting).text

@@ -17,13 +17,13 @@ from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
 
 QUESTIONS = {
-    "elo0=0,elo1=5": "Is it stronger, even by 5 Elo? Needs up to tens of thousands of games",
-    "elo0=0,elo1=20": "Is it stronger by about 20 Elo? Needs a few thousand games",
-    "elo0=0,elo1=50": "Is it stronger by about 50 Elo? Needs a few hundred games",
-    "elo0=-5,elo1=0": "Is it no weaker, for example after a clean-up? Needs up to tens of thousands of games",
-    "": "No question: play all games and show the result",
+    "elo0=0,elo1=5": ("A little stronger", "5 Elo; up to tens of thousands of games"),
+    "elo0=0,elo1=20": ("Stronger", "20 Elo; a few thousand games"),
+    "elo0=0,elo1=50": ("Much stronger", "50 Elo; a few hundred games"),
+    "elo0=-5,elo1=0": ("Not weaker", "within 5 Elo; up to tens of thousands of games"),
+    "": ("Nothing", "plays all games and shows the result"),
 }
-"""The sequential tests that the form offers, in words."""
+"""The sequential tests that the form offers: what they decide, and how long that takes."""
 _EMPTY_FORM = {
     "new": "",
     "new_number": "",
