@@ -23,7 +23,7 @@ def test_test_is_started_from_the_browser(server: ServerUnderTest, site: Site, b
         page.get_by_role("link", name="New test").click()
         page.get_by_label("Your token").fill(token)
         page.get_by_role("button", name="Sign in").click()
-        page.get_by_label("New bot").select_option("mia-new")
+        page.get_by_label("New bot", exact=True).select_option("mia-new")
         page.get_by_label("Against").select_option("mia-old")
         choose(page, re.compile("^Much stronger"))
         page.get_by_label("On the clock").fill("long")
