@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.support.forking import MOST_FILES, ROOM
+from tests.support.patience import PATIENCE
 from tests.support.root import ROOT
 
 _LOADED: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -45,7 +46,8 @@ _LOADED: Mapping[str, Sequence[str]] = MappingProxyType(
 """The modules that are forked, and what is loaded for each of them."""
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "TERMINAL_WIDTH")
 """The beginnings of variables that Python or a library reads when it is loaded."""
-_ANSWER_SECONDS = 60.0
+_ANSWER_SECONDS = 2 * PATIENCE
+"""The longest time of a fork. The first one waits until the modules are loaded."""
 
 
 def fork_known_modules() -> None:
@@ -142,9 +144,20 @@ class _ForkServer:
         return self._process.poll() is not None
 
     def fork(self, files: Sequence[int], request: Mapping[str, object]) -> int:
-        """Fork a process with these files, and return its ID; a negative number is that of an error."""
-        socket.send_fds(self._requests, [json.dumps(request).encode()], files)
-        return int(self._requests.recv(64))
+        """Fork a process with these files, and return its ID; a negative number is that of an error.
+
+        If that fails or is interrupted, the server ends, so that no later call gets the answer of this one.
+        """
+        try:
+            socket.send_fds(self._requests, [json.dumps(request).encode()], files)
+            answer = self._requests.recv(64)
+            if not answer:
+                raise ChildProcessError("the process that forks others has ended")
+            return int(answer)
+        except BaseException:
+            self._process.kill()
+            self.close()
+            raise
 
     def close(self) -> None:
         self._requests.close()
