@@ -21,7 +21,7 @@ QUESTIONS = {
     "elo0=0,elo1=20": ("Stronger", "20 Elo; a few thousand games"),
     "elo0=0,elo1=50": ("Much stronger", "50 Elo; a few hundred games"),
     "elo0=-5,elo1=0": ("Not weaker", "within 5 Elo; up to tens of thousands of games"),
-    "": ("Nothing", "plays all games and shows the result"),
+    "": ("Not in question", "plays all games and shows the result"),
 }
 """The sequential tests that the form offers: what they decide, and how long that takes."""
 _EMPTY_FORM = {
