@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from markupsafe import Markup, escape
 
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.messages import N_, _
 from noughts_server.drawing.board_layout import CELL, HALF, BoardLayout
 
 Document = dict[str, Any]
 _BEYOND = 12
 """The length of the winning line beyond the centres of its last stones."""
 _SIDES = ("first", "second")
-_SIDE_NAMES = {"stones": ("Black", "White"), "plate": ("Red", "Yellow"), "marks": ("X", "O")}
+_SIDE_NAMES = {"stones": (N_("Black"), N_("White")), "plate": (N_("Red"), N_("Yellow")), "marks": ("X", "O")}
 """The names of the two sides by the look of the board. `board.css` has the colours."""
 
 
@@ -76,8 +77,11 @@ def _parts(look: str, *, swapped: bool = False) -> _Parts:
 
 
 def side_names(look: str, *, swapped: bool = False) -> tuple[str, str]:
-    """Return the names of the first and the second side on boards with this look. `swapped` is as in `board_svg`."""
-    first, second = _SIDE_NAMES[look]
+    """Return the names of the first and the second side on boards with this look, in the active language.
+
+    `swapped` is as in `board_svg`.
+    """
+    first, second = map(_, _SIDE_NAMES[look])
     return (second, first) if swapped and look == "marks" else (first, second)
 
 

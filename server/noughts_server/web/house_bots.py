@@ -8,12 +8,22 @@ from noughts_bots.reference.levels.table import levels
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import parse_variant
+from noughts_server.core.messages import N_
 from noughts_server.core.resource_names import short
 from noughts_server.web.documents import Document
 
 STRONGEST = 8
 """Strengths are whole numbers from 1 (the weakest bot of a variant) to this."""
-STRENGTH_WORDS = ("beginner", "very easy", "easy", "moderate", "challenging", "hard", "very hard", "expert")
+STRENGTH_WORDS = (
+    N_("beginner"),
+    N_("very easy"),
+    N_("easy"),
+    N_("moderate"),
+    N_("challenging"),
+    N_("hard"),
+    N_("very hard"),
+    N_("expert"),
+)
 """The strengths in words, from 1."""
 MODERATE = 4
 """The strength that a visitor without a choice of his own gets."""
@@ -58,7 +68,7 @@ class HouseBot:
 HOUSE_BOTS = (
     HouseBot(
         "random",
-        "any free cell, at random",
+        N_("any free cell, at random"),
         {
             "tictactoe": 1140, "mnk:7,6,4": 1093, "tictactoe3d": 1114, "connect4": 1232,
             "qubic": 1191, "gomoku": 1232, "renju": 1280, "caro": 1280,
@@ -66,26 +76,26 @@ HOUSE_BOTS = (
     ),
     HouseBot(
         "first-free",
-        "the first free cell",
+        N_("the first free cell"),
         {
             "tictactoe": 1180, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1324,
             "qubic": 1374, "gomoku": 1366, "renju": 1432, "caro": 1432,
         },
     ),
-    HouseBot("three-stage", "wins or blocks, else the first free cell", {"tictactoe": 1488}),
+    HouseBot("three-stage", N_("wins or blocks, else the first free cell"), {"tictactoe": 1488}),
     HouseBot(
         "fives",
-        "counts what each line is worth",
+        N_("counts what each line is worth"),
         {
             "tictactoe": 1547, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 1727,
             "qubic": 1531, "gomoku": 1631, "renju": 1594, "caro": 1594,
         },
     ),
-    HouseBot("coursework", "wins or blocks, else at random", {"tictactoe": 1568}),
-    HouseBot("pascal", "weighs lines, as in an article in Pascal", {"tictactoe": 1659}),
+    HouseBot("coursework", N_("wins or blocks, else at random"), {"tictactoe": 1568}),
+    HouseBot("pascal", N_("weighs lines, as in an article in Pascal"), {"tictactoe": 1659}),
     HouseBot(
         "nextstep",
-        "looks a few moves ahead",
+        N_("looks a few moves ahead"),
         {
             "tictactoe": 1642, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 1718,
             "qubic": 1595, "gomoku": 1508,
@@ -93,13 +103,13 @@ HOUSE_BOTS = (
     ),
     HouseBot(
         "threats:nodes=500",
-        "strong at five in a row: searches for threats",
+        N_("strong at five in a row: searches for threats"),
         {
             "tictactoe": 1623, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
             "qubic": 1801, "gomoku": 1763, "renju": 1695, "caro": 1695,
         },
     ),
-    HouseBot("minimax", "never loses on small boards", {"tictactoe": 1660}),
+    HouseBot("minimax", N_("never loses on small boards"), {"tictactoe": 1660}),
 )  # fmt: skip
 """The bots. For a variant without ratings, those that lose most come first."""
 

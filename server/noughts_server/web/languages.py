@@ -24,6 +24,7 @@ TRANSLATED_PAGES = frozenset(
         "bots/bot.html.jinja",
         "bots/bots.html.jinja",
         "bots/records.html.jinja",
+        "explorer.html.jinja",
         "games/analysis.html.jinja",
         "games/embed.html.jinja",
         "games/game.html.jinja",
@@ -31,6 +32,9 @@ TRANSLATED_PAGES = frozenset(
         "games/opinion.html.jinja",
         "home.html.jinja",
         "leaderboard.html.jinja",
+        "play/play.html.jinja",
+        "play/table.html.jinja",
+        "puzzles.html.jinja",
         "tournament/tournament.html.jinja",
         "tournaments/seasons.html.jinja",
         "tournaments/tournaments.html.jinja",
@@ -38,6 +42,20 @@ TRANSLATED_PAGES = frozenset(
     }
 )
 """The templates of pages in all languages; other pages are in English."""
+_SCRIPTS_OF_GAMES = frozenset(
+    {
+        "analysis.js",
+        "around.js",
+        "game.js",
+        "lobby.js",
+        "mistakes.js",
+        "opinion.js",
+        "play.js",
+        "scores.js",
+        "thoughts.js",
+    }
+)
+"""Scripts that only the pages of games and of play load. Their texts are in a file of their own, or home would grow."""
 _A_YEAR = 31536000
 """In seconds."""
 _TRANSLATED = (("cs", "cs", "Čeština"), ("zh", "zh-Hans", "中文"))
@@ -112,22 +130,26 @@ def _preferred(header: str) -> list[str]:
 
 
 def script_files() -> dict[str, bytes]:
-    """Return a script for each language but English, by file name. It defines the texts of the other scripts.
+    """Return two scripts for each language but English, by file name. They define the texts of the other scripts.
 
-    `words.js` reads them. A text in several forms is a list, and `plural` returns the place of the form for a number.
+    `messages.CODE.js` has those of scripts of many pages, `messages.games.CODE.js` the others. `words.js` reads them. A
+    text in several forms is a list, and `plural` returns the place of the form for a number.
     """
-    return {f"messages.{code}.js": _script(catalogue(code)) for code, _, _ in _TRANSLATED}
+    scripts = {}
+    for code, _, _ in _TRANSLATED:
+        messages = catalogue(code)
+        common: dict[str, object] = {}
+        of_games: dict[str, object] = {}
+        for message in messages:
+            names = {path.rpartition("/")[2] for path, _line in message.locations if path.endswith(".js")}
+            if message.id and names:
+                key = message.id if isinstance(message.id, str) else message.id[0]
+                (of_games if names <= _SCRIPTS_OF_GAMES else common)[key] = message.string
+        plural = f"globalThis.plural=(n)=>Number({messages.plural_expr})"
+        scripts[f"messages.{code}.js"] = f"globalThis.messages={_json(common)};{plural};\n".encode()
+        scripts[f"messages.games.{code}.js"] = f"Object.assign(globalThis.messages,{_json(of_games)});\n".encode()
+    return scripts
 
 
-def _script(messages: Catalog) -> bytes:
-    texts = {}
-    for message in messages:
-        if message.id and any(_is_script(path) for path, _line in message.locations):
-            key = message.id if isinstance(message.id, str) else message.id[0]
-            texts[key] = message.string
-    body = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-    return f"globalThis.messages={body};globalThis.plural=(n)=>Number({messages.plural_expr});\n".encode()
-
-
-def _is_script(path: str) -> bool:
-    return path.endswith(".js")
+def _json(texts: dict[str, object]) -> str:
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

@@ -280,7 +280,10 @@ def titled(tournament: dict[str, Any]) -> str:
     """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
     title, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
     players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", title)
-    return f"{_('Guest')} \N{EN DASH} {players[1] or players[2]}" if players else title
+    if players is None:
+        return title
+    opponent = _("Second guest") if players[1] == "second-guest" else players[1] or players[2]
+    return f"{_('Guest')} \N{EN DASH} {opponent}"
 
 
 def played_in(game: Mapping[str, Any]) -> str:
@@ -292,12 +295,12 @@ def played_in(game: Mapping[str, Any]) -> str:
 
 
 def player(label: str, tournament: dict[str, Any]) -> str:
-    """Return an entry of a tournament as its title names it: `Guest` for a visitor of the website."""
+    """Return an entry of a tournament as its title names it: `Guest` or `Second guest` for visitors of the website."""
     owner = re.escape(tournament["owner"])
     entry = re.fullmatch(rf"{owner}-(.+)-\d+", label) if titled(tournament) != tournament["title"] else None
     if entry is None:
         return label
-    return _("Guest") if entry[1] == "guest" else entry[1]
+    return {"guest": _("Guest"), "second-guest": _("Second guest")}.get(entry[1], entry[1])
 
 
 def score(document: dict[str, Any]) -> Score:

@@ -9,11 +9,18 @@ def choose_opponent(page: Page, opponent: str) -> None:
     page.locator(f"[name=opponent][value='{opponent}']").check()
 
 
+def type_variant(page: Page, variant: str) -> None:
+    """Type the name of a variant, whose field opens if it is closed."""
+    if page.locator(".another:not([open])").count():
+        page.get_by_text("Another game or size").click()
+    page.get_by_label("Variant").fill(variant)
+
+
 def start_game(page: Page, opponent: str, *, variant: str = "tictactoe", begins: str = "you") -> None:
     """Fill in the form for a game, and wait until the board is shown."""
     page.goto("/play")
     choose_opponent(page, opponent)
-    page.get_by_label("Variant").fill(variant)
+    type_variant(page, variant)
     page.locator(f"#begins-{begins}").check()
     page.get_by_role("button", name="Play").click()
     expect(page.locator("#status")).not_to_have_text("")

@@ -142,6 +142,20 @@ def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
         focusable = page.locator(".mistakes li").first.locator("[tabindex]").filter(has=page.locator(".variation"))
         expect(focusable).to_have_count(1)
         expect(page.locator("#moves a").filter(has_text="?")).to_have_count(mistakes)
+        # Next to the board, a button for each mistake leads to its position, with the better moves.
+        buttons = page.locator("#mistake-buttons button")
+        expect(buttons).to_have_count(mistakes)
+        expect(page.locator("#mistake")).to_contain_text("to see the better move")
+        buttons.first.click()
+        expect(buttons.first).to_have_attribute("aria-current", "step")
+        expect(page.locator("#mistake")).to_contain_text("Better:")
+        expect(page.locator("#board .hints .ghost").first).to_be_visible()
+        place, board = page.locator("#mistakes").bounding_box(), page.locator("#board").bounding_box()
+        assert place
+        assert board
+        assert board["y"] < place["y"] < board["y"] + board["height"]
+        page.locator("#begin").click()
+        expect(page.locator("#board .hints")).to_have_count(0)
         better = page.locator(".mistakes .variation").first
         ply = int(better.get_attribute("data-line") or "")
         better.hover()

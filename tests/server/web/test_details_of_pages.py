@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_bots import Bot, Position
-from noughts_server.testing import ServerUnderTest
+from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web.words import points
 from tests.support.browser import page_in
 from tests.support.processes import eventually
-from tests.support.site import Site, live_game
+from tests.support.site import Site, live_game, site_of
 
 TOP_OF_SLIDER = "document.getElementById('ply').getBoundingClientRect().top"
 
@@ -48,6 +48,28 @@ def test_the_place_of_the_featured_board_is_square(server: ServerUnderTest, site
         assert box is not None
         assert abs(box["width"] - box["height"]) < 1
         game.play(0, 7, 1, 8, 2)
+
+
+@pytest.mark.processes
+def test_the_page_of_an_empty_server_shows_its_first_game(browser: Browser) -> None:
+    with serving() as fresh, site_of(fresh.address) as site, page_in(browser, site.address) as page:
+        page.goto("/")
+        expect(page.locator(".first-steps section")).to_have_count(2)
+        with live_game(fresh, site) as game:
+            expect(page.locator("#featured")).to_have_attribute("data-live", game.name)
+            game.play(0, 3, 1, 4, 2)
+
+
+@pytest.mark.processes
+def test_a_lost_connection_moves_nothing(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.route("**/events", lambda route: route.abort())
+        page.goto("/")
+        expect(page.locator("#away")).to_have_text("Connection lost. Reconnecting…")
+        main = page.locator("main")
+        place = main.bounding_box()
+        page.evaluate("document.getElementById('away').hidden = true")
+        assert main.bounding_box() == place
 
 
 class Silent(Bot):

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, strengths
-from tests.server.web.playing import choose_opponent
+from tests.server.web.playing import choose_opponent, expect_status, type_variant
 from tests.support.browser import page_in
 from tests.support.site import Site, site_of
 
@@ -18,11 +18,11 @@ def test_error_of_a_wrong_field_is_shown_next_to_it(tables: Site, browser: Brows
     with page_in(browser, tables.address) as page:
         page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
         page.goto("/play")
-        page.get_by_label("Variant").fill("chess")
+        type_variant(page, "chess")
         page.get_by_role("button", name="Play").click()
         expect(page.get_by_role("alert").first).to_contain_text("Unknown game.")
         expect(page.get_by_label("Variant")).to_be_focused()
-        page.get_by_label("Variant").fill("connect4")
+        type_variant(page, "connect4")
         choose_opponent(page, "house:three-stage")
         page.get_by_role("button", name="Play").click()
         expect(page.locator("[name=opponent]:checked")).to_have_attribute("aria-invalid", "true")
@@ -55,7 +55,7 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
     ):
         page.route("**/play?variant=*", lambda route: route.abort())  # or the form hides bots that do not play the game
         page.goto("/play")
-        page.get_by_label("Variant").fill("qubic")
+        type_variant(page, "qubic")
         choose_opponent(page, "house:minimax")
         page.get_by_role("button", name="Play").click()
         words = "minimax does not play Qubic. Choose random, first-free, fives, nextstep or threats."
@@ -66,9 +66,40 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
 
 
+@pytest.mark.parametrize("window", [(390, 844), (1280, 800)])
+def test_game_bot_and_button_need_no_scrolling(tables: Site, browser: Browser, window: tuple[int, int]) -> None:
+    viewport = ViewportSize(width=window[0], height=window[1])
+    with page_in(browser, tables.address, viewport=viewport) as page:
+        page.goto("/play")
+        for place in (page.locator(".tile").last, page.locator(".house .card").nth(1)):
+            expect(place).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("button", name="Play")).to_be_in_viewport(ratio=1)
+        page.locator(".tile [value=connect4]").check()
+        choose_opponent(page, "house:random")
+        expect(page.locator("#choice")).to_have_text("Connect Four · random (1: beginner)")
+        page.get_by_role("button", name="3+2").click()
+        expect(page.locator("#choice")).to_have_text("Connect Four · random (1: beginner) · 3+2")
+
+
+def test_a_game_can_be_played_in_czech(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address, locale="cs") as page:
+        page.goto("/play")
+        page.locator(".tile [value=connect4]").check()
+        choose_opponent(page, "house:random")
+        expect(page.locator("#first-mover")).to_have_text("Začíná červený.")
+        page.locator("#begins-you").check()
+        page.get_by_role("button", name="Hrát").click()
+        expect_status(page, "Jste na tahu (Červený).")
+        expect(page.locator(".player.first .label")).to_have_text("Vy")
+        page.get_by_role("button", name="Vzdát").click()
+        page.get_by_role("dialog").get_by_role("button", name="Vzdát").click()
+        expect_status(page, "Vítěz: random – druhá strana vzdala.")
+
+
 def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         page.goto("/play")
+        page.get_by_text("Another game or size").click()
         for field, number in (("Columns", "6"), ("Rows", "6"), ("In a row", "4")):
             page.get_by_label(field, exact=True).fill(number)
         expect(page.get_by_label("Variant")).to_have_value("mnk:6,6,4")

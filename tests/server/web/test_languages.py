@@ -144,10 +144,10 @@ def test_choice_is_kept_in_a_cookie_and_other_pages_stay_in_english(site: Site) 
     assert "set-cookie" not in site.get("/bots?lang=tlh").headers
     assert ">Žebříček<" in chosen.text
     assert ">Žebříček<" in site.get("/leaderboard", cookie="lang=cs").text
-    puzzles = site.get("/puzzles", cookie="lang=cs").text
-    assert '<html lang="en">' in puzzles
-    assert ">Leaderboard<" in puzzles
-    assert "Čeština" not in puzzles
+    reference = site.get("/api", cookie="lang=cs").text
+    assert '<html lang="en">' in reference
+    assert ">Leaderboard<" in reference
+    assert "Čeština" not in reference
 
 
 def test_names_are_not_translated_and_stay_escaped(site: Site) -> None:
@@ -161,6 +161,10 @@ def test_scripts_of_each_language_have_their_texts() -> None:
     for code in CODES:
         assert "Reconnecting" in contents[f"messages.{code}.js"][1].decode()
         assert len(contents[f"messages.{code}.js"][1]) < 12_000
+        of_games = contents[f"messages.games.{code}.js"][1].decode()
+        assert "Take back" not in of_games
+        assert "Resign this game?" in of_games
+        assert "Resign this game?" not in contents[f"messages.{code}.js"][1].decode()
 
 
 def test_no_template_loses_the_space_before_a_text() -> None:
@@ -178,6 +182,7 @@ def spectators_pages(cup: str) -> list[str]:
     return [
         "/", "/tournaments", f"/{cup}", *tabs, f"/{cup}/games", f"/{cup}/games/1", f"/{cup}/games/1/embed", "/bots",
         "/bots/pascal", "/bots/pascal/against/random", "/records", "/leaderboard", "/tv", f"/{cup}/tv",
+        "/play", "/puzzles", "/explorer?variant=tictactoe",
     ]  # fmt: skip
 
 
@@ -220,4 +225,5 @@ def test_pages_in_other_languages_are_as_small(site: Site, cup: str) -> None:
         page = site.get(path, accept_language="cs", accept_encoding="gzip")
         files = files_of(Links(gzip.decompress(page.body).decode()), contents)
         assert "messages.cs.js" in files
+        assert ("messages.games.cs.js" in files) == ("/games/" in path)
         assert len(page.body) + sum(len(gzip.compress(contents[name])) for name in files) < heaviest, path

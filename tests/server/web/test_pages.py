@@ -113,10 +113,16 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
 
 
 def test_a_new_server_says_what_to_do_next() -> None:
-    with serving() as fresh, site_of(fresh.address) as site, ThreadPoolExecutor(4) as pool:
+    with (
+        serving() as fresh,
+        site_of(fresh.address, token=fresh.token("site")) as site,
+        ThreadPoolExecutor(4) as pool,
+    ):
         home, tournaments, leaderboard, bots = pool.map(site.get, ("/", "/tournaments", "/leaderboard", "/bots"))
-        assert "No game yet" in home.text
-        assert "Enter your bot" in home.text
+        # One step for a visitor, an author and an organiser, and nothing that is empty.
+        assert re.findall("<h2>([^<]+)</h2>", home.text) == ["Play a bot", "Enter your bot", "New tournament"]
+        assert 'href="/signin?next=/organise">New tournament</a>' in home.text
+        assert 'class="empty"' not in home.text
         assert "noughts tournament create" in tournaments.text
         assert "has been played yet" in leaderboard.text
         assert "noughts bot run" in bots.text

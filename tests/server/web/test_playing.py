@@ -134,7 +134,7 @@ def test_moves_can_be_taken_back_and_a_game_resigned(tables: Site, browser: Brow
         expect(page.locator("#board .stone")).to_have_count(4)
         page.get_by_role("button", name="Resign").click()
         page.get_by_role("dialog", name="Resign this game?").get_by_role("button", name="Resign").click()
-        expect_status(page, "first-free has won: the other side has given up.")
+        expect_status(page, "first-free has won: the other side has resigned.")
 
 
 def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None:
@@ -216,8 +216,12 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
         expect_status(page, "ada-bot has won.")
-        page.get_by_role("link", name="Page of this game for spectators").click()
+        page.get_by_role("link", name="Page for spectators").click()
         expect(page.locator("#outcome")).to_contain_text("ada-bot won, 1-0")
+        # Spectators see no numbers of guests, also after the feed has sent the game.
+        expect(page).to_have_title("1-0 ada-bot - Guest - Noughts")
+        expect(page.locator("#strip-second .label")).to_have_text("Guest")
+        assert "site-guest" not in page.locator("body").inner_text()
 
 
 def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables: Site, browser: Browser) -> None:
@@ -234,6 +238,12 @@ def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables
         assert buttons.bounding_box() == place  # they stay under the pointer
         # Games of other tests can be live: the analysis then waits up to a minute after the one before.
         expect(page.locator("#lesson-said")).to_contain_text("was the mistake. Better: ", timeout=180_000)
+        stones = page.locator("#board .played > *").count()
+        page.get_by_role("button", name="Show it on the board").click()
+        expect(page.locator("#board .hints .ghost").first).to_be_visible()
+        assert page.locator("#board .played > *").count() < stones
+        page.get_by_role("button", name="Show it on the board").click()
+        expect(page.locator("#board .hints .ghost")).to_have_count(0)
         page.get_by_role("button", name="Again from here").click()
         expect_status(page, "Your turn: you are O.")
         expect(page).to_have_title(re.compile("^first-free - You"))

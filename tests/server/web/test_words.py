@@ -28,7 +28,7 @@ def test_variants_have_plain_names(variant: str, words: str) -> None:
         ("", "spring"),
         ("Spring - and summer", "Spring - and summer"),
         ("site-guest-12 - site-minimax-13", "Guest – minimax"),
-        ("site-guest-1 - site-second-guest-2", "Guest – second-guest"),
+        ("site-guest-1 - site-second-guest-2", "Guest – Second guest"),
         ("site-guest-1 - ada-2", "Guest – ada-2"),
         ("ada-guest-1 - bob-2", "ada-guest-1 - bob-2"),
     ],
@@ -38,7 +38,13 @@ def test_games_in_the_browser_are_called_by_their_players(title: str, words: str
 
 
 @pytest.mark.parametrize(
-    "label, words", [("site-guest-12", "Guest"), ("site-minimax-13", "minimax"), ("ada-2", "ada-2")]
+    "label, words",
+    [
+        ("site-guest-12", "Guest"),
+        ("site-second-guest-12", "Second guest"),
+        ("site-minimax-13", "minimax"),
+        ("ada-2", "ada-2"),
+    ],
 )
 def test_winners_of_games_in_the_browser_are_named_as_in_its_title(label: str, words: str) -> None:
     game = {"name": "tournaments/spring", "title": "site-guest-12 - site-minimax-13", "owner": "site"}

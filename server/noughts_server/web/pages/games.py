@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Termination, base_name
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.messages import Language, in_language
 from noughts_server.drawing.board_svg import board_svg, picture
 from noughts_server.web.around_game import live_around, neighbours, ratings_then
 from noughts_server.web.board_png import board_png, png_source
@@ -21,9 +22,12 @@ from noughts_server.web.unchanged import tagged_response
 from noughts_server.web.upstream import Failure
 from noughts_server.web.views import FRAMED, HTML, PICTURE
 from noughts_server.web.visitors import address_of
+from noughts_server.web.words import player, titled
 
 _GAME_PAGE = "games/game.html.jinja"
 _ANALYSIS = "games/analysis.html.jinja"
+_OPINION = "games/opinion.html.jinja"
+_EMBEDDED = "games/embed.html.jinja"
 _MOST_NUMBERS = 900
 """Limit of the last moves that have numbers on the board: as many as the largest board has cells."""
 _MOST_USED = 4
@@ -36,7 +40,7 @@ ENDED_ON_BOARD = (str(Termination.LINE), str(Termination.BOARD_FULL))
 
 
 async def game_page(website: Website, request: Request) -> Response:
-    values = await _game_with_players(website, request)
+    values = await _game_with_players(website, request, _GAME_PAGE)
     start = request.query_params.get("analysis") == "true" and not is_from_another_site(request)
     language = website.views.language(request, _GAME_PAGE)
     analysis = await analysis_of(
@@ -74,18 +78,20 @@ async def game_analysis(website: Website, request: Request) -> Response:
     Raises Failure.
     """
     values = await _game_of(website, request)
+    language = website.views.language(request, _ANALYSIS)
+    game = _with_shown_names(values["game"], await _tournament_of(website, request), language)
     analysis = await analysis_of(
         website.upstream,
         website.views.rendering,
         request,
-        values["game"],
-        website.views.language(request, _ANALYSIS),
+        game,
+        language,
         start=not is_from_another_site(request),
     )
     if analysis is None:
         raise Failure(404, "There is no analysis: the game is not over, or this website cannot draw its board.")
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
-    return await website.views.page(request, _ANALYSIS, headers=headers, game=values["game"], analysis=analysis)
+    return await website.views.page(request, _ANALYSIS, headers=headers, game=game, analysis=analysis)
 
 
 async def game_opinion(website: Website, request: Request) -> Response:
@@ -99,9 +105,9 @@ async def game_opinion(website: Website, request: Request) -> Response:
     headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
     return await website.views.page(
         request,
-        "games/opinion.html.jinja",
+        _OPINION,
         headers=headers,
-        game=values["game"],
+        game=_with_shown_names(values["game"], tournament, website.views.language(request, _OPINION)),
         ply=values["ply"],
         opinion=opinion,
     )
@@ -129,8 +135,8 @@ def _opinion(website: Website, request: Request, values: Document, *, start: boo
 
 async def embedded_game(website: Website, request: Request) -> Response:
     """Return only the game's board, which other sites can show in a frame."""
-    game = await _game_with_players(website, request)
-    return await website.views.page(request, "games/embed.html.jinja", headers=FRAMED, **game)
+    game = await _game_with_players(website, request, _EMBEDDED)
+    return await website.views.page(request, _EMBEDDED, headers=FRAMED, **game)
 
 
 async def note_as_text(website: Website, request: Request) -> Response:
@@ -197,13 +203,35 @@ async def _game_with_board(website: Website, request: Request) -> tuple[Document
     return game, ply
 
 
-async def _game_with_players(website: Website, request: Request) -> Document:
+async def _game_with_players(website: Website, request: Request, template: str) -> Document:
     """Return the values that a page needs for a game and its players. Raises Failure."""
     values = await _game_of(website, request)
     tournament = await _tournament_of(website, request)
-    players = {row.label: row for row in tournament.standings}
+    language = website.views.language(request, template)
     ratings = await ratings_then(website.upstream, tournament, values["game"])
-    return {**values, "tournament": tournament, "players": players, "ratings": ratings}
+    with in_language(language):
+        players = {player(row.label, _titles(tournament)): row for row in tournament.standings}
+        title = titled(_titles(tournament))
+    return {
+        **values,
+        "game": _with_shown_names(values["game"], tournament, language),
+        "tournament": tournament,
+        "title": title,
+        "players": players,
+        "ratings": ratings,
+    }
+
+
+def _titles(tournament: tournaments_pb2.Tournament) -> Document:
+    """Return the fields of a tournament that decide how its entries are called."""
+    return {"name": tournament.name, "title": tournament.title, "owner": tournament.owner}
+
+
+def _with_shown_names(game: Document, tournament: tournaments_pb2.Tournament, language: Language) -> Document:
+    """Return the game with the names that its page shows: a visitor of the website is a guest."""
+    with in_language(language):
+        first, second = (player(game[side], _titles(tournament)) for side in ("first", "second"))
+    return {**game, "first": first, "second": second}
 
 
 async def _tournament_of(website: Website, request: Request) -> tournaments_pb2.Tournament:

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from noughts_proto.v1 import bots_pb2
 from noughts_referee.rules import VariantError
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.messages import _, in_language
 from noughts_server.drawing.board_svg import side_names
 from noughts_server.web import words
 from noughts_server.web.api import JSON, json_bytes
@@ -35,6 +36,7 @@ from noughts_server.web.start_position import start_moves
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
+_TABLE_PAGE = "play/table.html.jinja"
 _BROWSER = "noughts_browser"
 """The cookie with the random id of a browser."""
 _LONGEST_BROWSER = 64
@@ -80,7 +82,12 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         failure,
         open=play_tables is not None,
         own_tables=[
-            {"key": table.keys[0], "variant": table.wish.variant, "over": table.over, **_state(table, table.keys[0])}
+            {
+                "key": table.keys[0],
+                "variant": table.wish.variant,
+                "over": table.over,
+                **_state(website, request, table, table.keys[0]),
+            }
             for table in own_tables
         ],
         proposed=is_proposed,
@@ -166,9 +173,9 @@ async def table_page(website: Website, request: Request) -> Response:
     invites = table.wish.opponent == PERSON and key == table.keys[0]
     return await website.views.page(
         request,
-        "play/table.html.jinja",
+        _TABLE_PAGE,
         headers={"cache-control": "no-store"},
-        table=_state(table, key),
+        table=_state(website, request, table, key),
         swapped=table.noughts_begin,
         **await known_game(website.upstream, website.hub, table.game),
         invitation=f"{website.views.base(request)}/play/{table.keys[1]}" if invites else "",
@@ -177,7 +184,7 @@ async def table_page(website: Website, request: Request) -> Response:
 
 async def table_state(website: Website, request: Request) -> Response:
     key = request.path_params["key"]
-    return _json(_state(website.tables().find(key), key))
+    return _json(_state(website, request, website.tables().find(key), key))
 
 
 async def move(website: Website, request: Request) -> Response:
@@ -234,7 +241,7 @@ async def _act(
         await act(table, key, form)
     except Failure as failure:
         return _json({"message": failure.message, "hint": failure.hint}, failure.status)
-    return _json(_state(table, key))
+    return _json(_state(website, request, table, key))
 
 
 def _game(form: dict[str, str]) -> str:
@@ -247,8 +254,13 @@ def _require_same_game(table: PlayTable, form: dict[str, str]) -> None:
         raise Failure(409, "That was the previous game; this is the next one.")
 
 
-def _state(table: PlayTable, key: str) -> Document:
-    """Return what a browser needs to know of the table, without its game."""
+def _state(website: Website, request: Request, table: PlayTable, key: str) -> Document:
+    """Return what a browser needs to know of the table, without its game, in the visitor's language."""
+    with in_language(website.views.language(request, _TABLE_PAGE)):
+        return _state_in_active_language(table, key)
+
+
+def _state_in_active_language(table: PlayTable, key: str) -> Document:
     sides = table.sides(key)
     return {
         "game": table.game,
@@ -274,9 +286,9 @@ def _name(table: PlayTable, side: int, own: tuple[int, ...]) -> str:
     if len(own) == 2:
         return _pieces(table)[side]
     if side in own:
-        return "You"
+        return _("You")
     if table.wish.opponent == PERSON:
-        return "The other person"
+        return _("The other person")
     spec = table.wish.opponent.removeprefix(HOUSE_KIND)
     return next((bot.name for bot in HOUSE_BOTS if bot.spec == spec), spec.removeprefix("bots/"))
 

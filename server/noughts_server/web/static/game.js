@@ -4,6 +4,7 @@ import { goOn, keepAround } from "./around.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
+import { showBetter, showMistakes } from "./mistakes.js";
 import { showOpinion } from "./opinion.js";
 import { plyAt, showScores } from "./scores.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
@@ -17,6 +18,7 @@ const by = (id) => document.getElementById(id);
 const drawnBoard = document.querySelector("#board svg");
 const board = drawnBoard && new Board(drawnBoard);
 let game = JSON.parse(by("game").textContent);
+const { first, second } = game; // The names as the page shows them: the feed has the names of entries.
 let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
 let ply = linkedPly() ?? game.moves.length;
@@ -57,7 +59,9 @@ function show() {
     ["end", ply === game.moves.length],
   ])
     by(id).disabled = off;
-  showTry();
+  const mistake = showMistakes(game, ply, cell, go);
+  if (board) showBetter(board.svg, game, mistake);
+  showTry(mistake);
   showOpinion(game, ply);
   showLive();
   showScores(game, ply);
@@ -103,15 +107,17 @@ function seconds(micros) {
       : `${(micros / 1e6).toFixed(1)} s`;
 }
 
-// The link that opens this position against a bot: the position before the last move if the game ended on the board.
-function showTry() {
+// The link that opens this position against a bot: the position before the last move if the game ended on the board, and
+// the one before a mistake.
+function showTry(mistake) {
   const link = by("try");
   if (!link) return;
   const over = game.state === "ended" && ["line", "board_full"].includes(game.termination);
-  const start = Math.min(ply, game.moves.length - (over ? 1 : 0));
+  const start = mistake ? mistake.ply : Math.min(ply, game.moves.length - (over ? 1 : 0));
   const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
   link.href = `/play?${query}`;
-  set(link, start === ply ? _("Try from here") : _("Try before the last move"));
+  const words = mistake ? _("Try before this mistake") : _("Try before the last move");
+  set(link, start === ply ? _("Try from here") : words);
 }
 
 // The button to the newest position, with the number of moves since the visitor left it.
@@ -260,7 +266,11 @@ for (const id of ["speed", "numbers"]) {
 }
 onPointed(
   () => game,
-  (at, line) => board && showLine(board.svg, game, at, line),
+  (at, line) => {
+    if (!board) return;
+    showBetter(board.svg, game, null);
+    showLine(board.svg, game, at, line);
+  },
   () => show(),
 );
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
@@ -307,7 +317,7 @@ else {
     const now = view.games.get(game.name);
     const before = game.moves.length;
     if (!now) return;
-    game = now;
+    game = Object.assign(now, { first, second });
     heard = now.heard;
     if (following || ply > game.moves.length) ply = game.moves.length;
     if (following && game.moves.length === before + 1) sound();

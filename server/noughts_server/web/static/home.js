@@ -9,6 +9,7 @@ import { _, count, ending, ngettext, stateOf } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
+const SOON = 1000; // Milliseconds from the first tournament until an empty page is loaded again.
 const STALE = 20000; // Milliseconds after which rounds, leaders and climbers are fetched again if games were played.
 const by = (id) => document.getElementById(id);
 let view = null;
@@ -19,8 +20,14 @@ let drawing = 0;
 let asking = false;
 let askedAt = performance.now();
 
+const isEmpty = by("hall").dataset.empty !== undefined; // Without any tournament, the page has only the first steps.
+
 follow(by("hall").dataset.events, (told) => {
   view = told;
+  if (isEmpty) {
+    if (told.games.size || told.tournaments.size) timer ||= setTimeout(() => location.reload(), SOON);
+    return;
+  }
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(show);
 });

@@ -1,5 +1,6 @@
 // The form of a new game: a typed variant overrides the tiles, the bots that do not play the game are hidden, one of the
-// usual strength is chosen, and presets fill in the clock. A game from a given position has no choice of variants.
+// usual strength is chosen, presets fill in the clock, and a line next to the button says what was chosen. A game from a
+// given position has no choice of variants.
 import { showSize } from "./size.js";
 
 const SETTLED = 400; // Milliseconds after the last key until the bots of a typed variant are fetched.
@@ -90,8 +91,23 @@ function showFirst(tile) {
   const place = document.getElementById("first-mover");
   if (!place) return;
   const look = ["plate", "stones"].find((each) => tile?.parentNode.querySelector(`.thumb.${each}`));
-  place.textContent = look ? { plate: "Red moves first.", stones: "Black moves first." }[look] : "";
+  place.textContent = look ? place.dataset[look] : "";
   place.hidden = !look;
+}
+
+// Says what was chosen: game, opponent with its strength, and clock.
+function showChoice() {
+  const tile = chosenTile();
+  const card = form.querySelector("[name=opponent]:checked")?.closest("label");
+  const strength = card?.querySelector(".meter:not([hidden]) > span")?.textContent;
+  const name = (card?.querySelector("b") ?? card?.querySelector("span"))?.textContent ?? "";
+  document.getElementById("choice").textContent = [
+    tile ? tile.parentNode.querySelector("span").textContent : other?.value,
+    strength ? `${name} (${strength})` : name,
+    presets.querySelector("[aria-pressed=true]:not([data-bank=''])")?.textContent,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 // Chooses the first bot of the website that plays the game; `chooseBot` finds a better one.
@@ -128,6 +144,7 @@ async function askTyped() {
   };
   showOpponents();
   chooseBot();
+  showChoice();
 }
 
 function keptStrength() {
@@ -156,6 +173,7 @@ presets.addEventListener("click", ({ target: { dataset } }) => {
   mark();
 });
 form.addEventListener("input", mark);
+form.addEventListener("change", showChoice);
 mark();
 
 function mark() {
@@ -166,4 +184,5 @@ function mark() {
       bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
     );
   }
+  showChoice();
 }

@@ -4,9 +4,11 @@ import { cellName, centres, copy, draw, element, ghost } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
+import { mistakes, showBetter } from "./mistakes.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
-import { ending } from "./words.js";
+import { _, ending } from "./words.js";
 
+const MOST_BETTER = 4; // Better moves that are named after a lost game.
 const by = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(by(id).textContent);
 const address = location.pathname;
@@ -17,6 +19,7 @@ let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
 let pollTimer = 0;
 let sentPly = -1; // The ply of the move that was sent last; -1: none.
+let lesson = null; // The visitor's last mistake in a lost game, as soon as it is known.
 
 const title = document.title;
 const csrf = table.csrf;
@@ -111,12 +114,12 @@ function landing(cell) {
 }
 
 async function play(cell) {
-  if (over()) return say("This game is over: start a new one.");
-  if (table.waiting) return say("Wait: the other person has not come yet.");
-  if (!mine()) return say("Wait: it is not your turn.");
+  if (over()) return say(_("This game is over: start a new one."));
+  if (table.waiting) return say(_("Wait: the other person has not come yet."));
+  if (!mine()) return say(_("Wait: it is not your turn."));
   if (sentPly === game.moves.length) return;
   const at = landing(cell);
-  if (game.moves.includes(at)) return say(`${cellName(board, at)} is taken.`);
+  if (game.moves.includes(at)) return say(_("%(cell)s is taken.", { cell: cellName(board, at) }));
   sentPly = game.moves.length;
   if (!(await post("move", { cell: at, ply: game.moves.length }))) sentPly = -1;
 }
@@ -134,14 +137,14 @@ async function post(action, fields) {
     if (answer.ok) return told;
     say(`${told.message} ${told.hint}`);
   } catch {
-    say("The website cannot be reached. Try again.");
+    say(_("The website cannot be reached. Try again."));
   }
   return null;
 }
 
 async function again(fields) {
   const live = !over() && game.moves.length > table.opening;
-  if (live && !(await confirmed("Abandon this game and start a new one?", "New game"))) return;
+  if (live && !(await confirmed(_("Abandon this game and start a new one?"), _("New game")))) return;
   begin("again", fields);
 }
 
@@ -159,15 +162,18 @@ function status() {
   const alone = table.sides.length === 1;
   if (over()) {
     const winner = { "1-0": 0, "0-1": 1 }[game.result];
-    if (winner === undefined) return game.result === "*" ? "This game was cancelled." : "A draw.";
-    const why =
-      { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ??
-      ` (${ending(game)})`;
-    return alone && winner === me ? `You have won${why}.` : `${table.names[winner]} has won${why}.`;
+    if (winner === undefined) return game.result === "*" ? _("This game was cancelled.") : _("A draw.");
+    const reason = game.termination === "resigned" ? _("the other side has resigned") : ending(game);
+    const values = { player: table.names[winner], reason };
+    if (alone && winner === me)
+      return game.termination === "line" ? _("You have won.") : _("You have won: %(reason)s.", values);
+    return game.termination === "line"
+      ? _("%(player)s has won.", values)
+      : _("%(player)s has won: %(reason)s.", values);
   }
-  if (table.waiting) return "Waiting for the other person.";
-  if (!alone) return `${table.names[toMove()]} is to move.`;
-  return mine() ? `Your turn: you are ${table.pieces[me]}.` : `${table.names[toMove()]} is to move.`;
+  if (table.waiting) return _("Waiting for the other person.");
+  if (alone && mine()) return _("Your turn: you are %(pieces)s.", { pieces: table.pieces[me] });
+  return _("%(player)s is to move.", { player: table.names[toMove()] });
 }
 
 // Whether the visitor has lost. Two people at one screen have not.
@@ -187,46 +193,58 @@ function teach() {
   if (!lost() || isTeaching) return;
   isTeaching = true;
   by("lesson").hidden = false;
+  reveal(by("lesson"));
+  by("lesson-link").href = `/${game.name}#analysis`;
   analyse(game.name, () => {
-    const found = by("analysis");
-    const own = [...found.querySelectorAll("[data-mark]")].filter(
-      (item) => Number(item.dataset.ply) % 2 === table.sides[0] && Number(item.dataset.ply) >= table.opening,
-    );
-    const mistake = own.at(-1);
-    by("lesson-link").href = `/${game.name}#analysis`;
-    if (!mistake) {
-      by("lesson-said").textContent =
-        found.dataset.state === "done"
-          ? "The analysis found no single move that lost the game."
-          : "This game could not be analysed.";
-      return;
-    }
-    const ply = Number(mistake.dataset.ply);
-    const better = [...mistake.querySelectorAll(`.variation[data-line="${ply}"]`)].map((each) =>
-      each.textContent.trim(),
-    );
-    const instead = better.length ? ` Better: ${better.slice(0, 4).join(", ")}.` : "";
-    by("lesson-said").textContent =
-      `Your move ${ply + 1}, ${cellName(board, game.moves[ply])}, was the mistake.${instead}`;
-    by("lesson-link").href = `/${game.name}?ply=${ply + 1}`;
-    if (!by("from-here")) return;
-    by("from-here").hidden = false;
-    by("from-here").addEventListener("click", () => begin("back", { ply }));
+    const own = ({ ply }) => ply % 2 === table.sides[0] && ply >= table.opening;
+    lesson = mistakes().filter(own).at(-1) ?? null;
+    by("lesson-said").textContent = lessonWords();
+    if (!lesson) return;
+    by("lesson-link").href = `/${game.name}?ply=${lesson.ply + 1}`;
+    by("lesson-show").hidden = !board;
+    if (by("from-here")) by("from-here").hidden = false;
+    show();
+    reveal(by("lesson"));
   });
 }
 
+// Scrolls only as far as necessary: on a phone, the lesson is below the board.
+function reveal(place) {
+  place.scrollIntoView({ block: "nearest" });
+}
+
+function lessonWords() {
+  if (!lesson)
+    return by("analysis").dataset.state === "done"
+      ? _("The analysis found no single move that lost the game.")
+      : _("This game could not be analysed.");
+  const values = { number: lesson.ply + 1, cell: cellName(board, game.moves[lesson.ply]) };
+  const better = lesson.better.slice(0, MOST_BETTER).map((each) => cellName(board, each));
+  if (!better.length) return _("Your move %(number)s, %(cell)s, was the mistake.", values);
+  return _("Your move %(number)s, %(cell)s, was the mistake. Better: %(better)s.", {
+    ...values,
+    better: better.join(", "),
+  });
+}
+
+// Whether the board shows the position after the mistake, with the better moves.
+const isShown = () => by("lesson-show").getAttribute("aria-pressed") === "true";
+
 function show() {
   teach();
-  const result = won() ? "Won" : lost() ? "Lost" : game.result === "*" ? "Cancelled" : "Draw";
+  const result = won() ? _("Won") : lost() ? _("Lost") : game.result === "*" ? _("Cancelled") : _("Draw");
   document.title = over() ? `${table.sides.length === 1 ? result : game.result}: ${title}` : title;
   if (board) {
-    draw(svg, game, game.moves.length);
+    const mistake = isShown() ? lesson : null;
+    draw(svg, game, mistake ? mistake.ply + 1 : game.moves.length);
+    showBetter(svg, game, mistake);
     hint(pointed);
     if (!cells.length) makeCells();
     svg.classList.toggle("lost", lost());
     svg.classList.toggle("open", mine());
     const owner = new Map(game.moves.map((cell, ply) => [cell, table.pieces[ply % 2]]));
-    cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? "free"}`));
+    const free = _("free");
+    cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? free}`));
   }
   by("moves").innerHTML = game.moves.map((cell) => `<li><b>${board ? cellName(board, cell) : cell}</b></li>`).join("");
   by("moves").parentNode.scrollTop = 1e5;
@@ -234,7 +252,7 @@ function show() {
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
   by("status").classList.toggle("lost", lost());
-  by("again").classList.toggle("main", over());
+  by("again").classList.toggle("main", over() && !(lesson && by("from-here")));
   by("resign").disabled = over() || table.waiting;
   if (by("back"))
     by("back").disabled = !game.moves.some((_, ply) => ply >= table.start && table.sides.includes(ply % 2));
@@ -248,7 +266,7 @@ async function ask() {
   clearTimeout(pollTimer);
   try {
     const answer = await fetch(`${address}/state`, { cache: "no-store" });
-    if (answer.status === 404) return say("This table was cleared. Open the Play page to start again.");
+    if (answer.status === 404) return say(_("This table was cleared. Open the Play page to start again."));
     if (answer.ok) {
       const told = await answer.json();
       if (told.game !== game.name) return location.reload();
@@ -272,8 +290,14 @@ by("again").addEventListener("click", () => again({}));
 by("swap").addEventListener("click", () => again({ swap: 1 }));
 by("back")?.addEventListener("click", () => begin("back"));
 by("resign").addEventListener("click", async () => {
-  if (await confirmed("Resign this game?", "Resign")) post("resign", {});
+  if (await confirmed(_("Resign this game?"), _("Resign"))) post("resign", {});
 });
+by("lesson-show").addEventListener("click", () => {
+  by("lesson-show").setAttribute("aria-pressed", String(!isShown()));
+  reveal(by("board"));
+  show();
+});
+by("from-here")?.addEventListener("click", () => begin("back", { ply: lesson.ply }));
 
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
 addEventListener("pageshow", (event) => event.persisted && ask());
