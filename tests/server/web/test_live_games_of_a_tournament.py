@@ -68,7 +68,8 @@ def test_heading_of_the_boards_says_whether_one_is_live(
     token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     path, bots = f"/tournaments/boards-{state}", (f"boards-{state}-1", f"boards-{state}-2")
-    assert site.post("/organise", {**form, "id": f"boards-{state}", "bank": ""}, cookie=cookie).status == 303
+    fields = {**form, "id": f"boards-{state}", "schedule": "round_robin", "games_per_pair": "2"}
+    assert site.post("/organise", fields, cookie=cookie).status == 303
     with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
         pass
     # The bots are offline, so the tournament waits.
