@@ -342,7 +342,7 @@ def test_the_form_takes_books_and_opening_rules(server: ServerUnderTest, site: S
     [
         ({"variant": "connect4", "opening_rule": "swap2"}, "Expected for swap2 five or more in a row"),
         ({"variant": "chess", "openings": "balanced15"}, "Unknown game."),
-        ({"variant": "connect4", "openings": "balanced15"}, "the book balanced15: line"),
+        ({"variant": "connect4", "openings": "balanced15"}, "The book balanced15: line"),
         ({"variant": "gomoku", "openings": "list", "openings_text": "h8\nz99"}, "line 2: got cell z99"),
         ({"variant": "gomoku", "openings": "list"}, "got no openings"),
         ({"variant": "gomoku", "openings_text": "h8"}, "because openings are listed"),
