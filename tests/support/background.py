@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, TypeVar
 
 from noughts_bots import Bot
+from noughts_bots.connection.events import Online
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.server import running_server
@@ -77,8 +78,10 @@ async def _online(address: str, token: str, bots: Mapping[str, str | Bot]) -> As
             for name, bot in bots.items()
         ]
         try:
-            for _ in sessions:
-                await asyncio.wait_for(news.get(), PATIENCE)
+            online = 0
+            while online < len(sessions):
+                # A bot also reports that it waits for tournaments, and lost connections.
+                online += isinstance(await asyncio.wait_for(news.get(), PATIENCE), Online)
             yield
         finally:
             for session in sessions:

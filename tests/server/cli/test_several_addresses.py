@@ -87,6 +87,7 @@ test list
 test stop trial
 test create best worst --games 2 --name short
 test wait short
+tuning list
 webhook create RECEIVER
 webhook list
 webhook test 1
@@ -97,10 +98,10 @@ course report course
 """
 LASTING_LINES = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --listen 127.0.0.1:0")
 """Lines of commands that run until they are interrupted."""
-OTHER_COMMANDS = {"play", "tournament run", "course init", "join"}
-"""`join` needs an invitation, and `play` a terminal. `tournament run` calls a server only for bots of the server.
+OTHER_COMMANDS = {"play", "tournament run", "course init", "join", "tune", "tuning show", "tuning delete"}
+"""`join` needs an invitation, `play` a terminal, `tune` a file, and `tuning show` and `delete` a tuning.
 
-`course init` never calls one."""
+`tournament run` calls a server only for bots of the server, and `course init` never calls one."""
 OWN_FOLDER = ("course ", "bot submit mine.py")
 """Beginnings of lines whose commands first read a file or folder."""
 DEAD = "127.0.0.1:1"
