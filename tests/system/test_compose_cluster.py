@@ -70,7 +70,8 @@ def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: s
         running["site"] = stack.enter_context(started(front.command("site"), front.environment("site")))
         assert "http://" in first_line(running["site"])
         probe = [sys.executable, *(front.value(word) for word in SERVICES["site"]["healthcheck"]["test"][2:])]
-        assert subprocess.run(probe, timeout=20, check=False).returncode == 0
+        # Docker repeats the health check, too: on a busy machine the first page can take longer than its 4 s.
+        eventually(lambda: subprocess.run(probe, timeout=20, check=False).returncode, lambda code: code == 0)
 
         beside = front.environment("member")
         owner = ["token", "create", "--owner", "me", f"--db={replacements[DATABASE]}", "--format", "json"]

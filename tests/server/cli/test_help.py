@@ -95,6 +95,7 @@ def test_a_command_is_in_the_module_of_its_name() -> None:
 
 @pytest.mark.at_length
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_module_of_each_command_can_be_loaded_first() -> None:
     """Most tests fork `noughts` from a process that has loaded the modules of other commands, too."""
     for path, node in commands_and_groups():
