@@ -6,8 +6,8 @@
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
-# Four times as many as two cores: on average a test waits for processes and clocks for two thirds of its time.
-WORKERS ?= 8
+# Twice as many as two cores: on average a test waits for processes and clocks for two thirds of its time.
+WORKERS ?= 4
 PYTEST = PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 # Makes goals at the same time, prints the output of each when it is finished, and makes the others also if one fails.
 TOGETHER = $(MAKE) --no-print-directory --keep-going --output-sync=target --jobs

@@ -298,12 +298,12 @@ async def test_a_watcher_that_never_reads_resyncs_and_delays_no_game(tmp_path: P
         token = await cinema.client.token()
         address = cinema.client.server.address
         async with grpc.aio.insecure_channel(address, options=options) as channel:
-            async with cinema.playing(token, gated=False, games_per_pair=3000, concurrency=8):
+            async with cinema.playing(token, gated=False, games_per_pair=1000, concurrency=8):
                 lazy = WatchedServer(cinema.client, feed_pb2_grpc.FeedServiceStub(channel)).watch(CUP)
                 await lazy.read_message()
                 reader = await cinema.watch(CUP).read_to_the_end()
                 assert "resync" not in reader.kinds()
-                assert reader.view.tournaments[CUP].games_done == 3000
+                assert reader.view.tournaments[CUP].games_done == 1000
             await lazy.read_to_the_end()
             reasons = [message.resync.reason for message in lazy.messages if message.HasField("resync")]
             # One resync, or a second one if the network had buffered the first.
