@@ -11,7 +11,7 @@ from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, String, bindparam, cast, delete, func, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, String, bindparam, cast, delete, func, select, update
 
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
@@ -25,15 +25,6 @@ _DECAY = 0.98
 """The factor by which each heartbeat in time shortens a silence limit: by half within 35 s."""
 _FORGOTTEN_MS = 3_600_000
 """The silence after which the row of a node is deleted."""
-
-
-_LIVE = (
-    select((nodes.c.name + cast(nodes.c.joined_at, String) + ":" + cast(nodes.c.silence_ms, String)).label("node"))
-    .where(nodes.c.seen_at + nodes.c.silence_ms >= bindparam("now"))
-    .order_by(nodes.c.name)
-    .subquery()
-)
-_SUMMARY = select(func.aggregate_strings(_LIVE.c.node, ","))
 
 
 class NodeKind(IntEnum):
@@ -161,9 +152,19 @@ def renew(connection: Connection, node: Node, previous: Beat | None = None) -> B
     return Beat(live, silent_ms, was_dead=False, holds=frozenset(), summary=summary)
 
 
-def is_alive(now: int) -> ColumnElement[bool]:
+def is_alive(now: int | ColumnElement[int]) -> ColumnElement[bool]:
     """Return the condition for rows of nodes that are alive at this time by the database's clock."""
     return nodes.c.seen_at + nodes.c.silence_ms >= now
+
+
+_LIVE = (
+    select((nodes.c.name + cast(nodes.c.joined_at, String) + ":" + cast(nodes.c.silence_ms, String)).label("node"))
+    .where(is_alive(bindparam("now", type_=BigInteger)))
+    .order_by(nodes.c.name)
+    .subquery()
+)
+_SUMMARY = select(func.aggregate_strings(_LIVE.c.node, ","))
+"""Reads `Beat.summary`."""
 
 
 def lock_dead(connection: Connection, names: Collection[str]) -> frozenset[str]:
