@@ -189,11 +189,7 @@ class Arbiter:
                 board, mask, supports = variant.cells, variant.occupancy_mask, variant.supports
                 lines_by_core, shortest_win = variant.lines_by_core, variant.shortest_win
                 holds_any, forbids = variant.holds_any, variant.forbids
-                # Before the board is full, a side can be without a move only if the variant forbids some free cells.
-                fewest_plies = board if forbids is None else 0
-                adjudication = conditions.adjudication
-                adjudicated_from = adjudication.first_ply
-                fewest_plies = min(fewest_plies, adjudicated_from)
+                undecided_until = conditions.undecided_until
                 timed = conditions.timed
                 journaled = conditions.journaled
             if timed and self._late(game, took):
@@ -216,11 +212,12 @@ class Arbiter:
                     self._end(game, _WON[~ply & 1])
                     break
             else:
-                if ply >= fewest_plies:
+                if ply >= undecided_until:
                     if not variant.can_move(other, own, ply & 1):
                         self._end(game, DRAWN)
                         continue
-                    if ply >= adjudicated_from:
+                    if ply >= conditions.adjudicated_from:
+                        adjudication = conditions.adjudication
                         if (outcome := adjudication.outcome(game.scores, ply)) is not None:
                             self._end(game, outcome)
                             continue

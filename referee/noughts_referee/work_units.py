@@ -63,12 +63,20 @@ class GameConditions:
     """Whether any entry has a limit."""
     journaled: bool = field(init=False)
     """Whether games are journaled move by move and resume after a crash (see `TimeControl.long`)."""
+    adjudicated_from: int = field(init=False)
+    """The ply from which `adjudication` can end a game."""
+    undecided_until: int = field(init=False)
+    """The ply before which only a line ends a game, so that nothing else has to be looked at."""
 
     def __post_init__(self) -> None:
         times = [self.own_times.get(label, self.time) for label in self.labels]
         object.__setattr__(self, "limits", tuple(time if time.timed else None for time in times))
         object.__setattr__(self, "timed", any(time.timed for time in times))
         object.__setattr__(self, "journaled", any(time.long for time in times))
+        object.__setattr__(self, "adjudicated_from", self.adjudication.first_ply)
+        # Before the board is full, a side can be without a move only if the variant forbids some free cells.
+        fewest_plies = self.variant.cells if self.variant.forbids is None else 0
+        object.__setattr__(self, "undecided_until", min(fewest_plies, self.adjudicated_from))
 
 
 class ScheduledGame(NamedTuple):

@@ -176,14 +176,15 @@ class EngineConnection:
             return
         self._is_asked = False
         took_us = self._charged_us(took_us)
-        score = score_in(reversed(lines), self.seat.options.score) if lines else None
-        scores = () if score is None else ((0, score),)
-        thought = self._thought(game, cell, lines) if lines and game.conditions.keep_scores else None
-        thoughts = () if thought is None else ((0, thought),)
-        self.referee.judge_answers(
-            self.player,
-            Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores, thoughts=thoughts),
-        )
+        scores: tuple[tuple[int, float], ...] = ()
+        thoughts: tuple[tuple[int, Thought], ...] = ()
+        if lines:
+            if (score := score_in(reversed(lines), self.seat.options.score)) is not None:
+                scores = ((0, score),)
+            if game.conditions.keep_scores and (thought := self._thought(game, cell, lines)) is not None:
+                thoughts = ((0, thought),)
+        answers = Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores, thoughts=thoughts)
+        self.referee.judge_answers(self.player, answers)
 
     def _thought(self, game: Game, cell: int, lines: Sequence[str]) -> Thought | None:
         variant = game.conditions.variant

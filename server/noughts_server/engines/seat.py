@@ -34,6 +34,8 @@ _DOUBLE_PAUSE_US = 20_000
 """The shortest wait for a second answer to a question that was repeated."""
 _LONGEST_DOUBLE_PAUSE_US = 500_000
 """The longest such wait."""
+_ASKABLE = (Phase.READY, Phase.PLAYING)
+"""The phases in which an engine can get a question."""
 _QUIET_SECONDS = 0.003
 """The wait after a complaint about a question of several lines, because the engine can complain about each line."""
 _MOST_ENDING = 1
@@ -370,8 +372,7 @@ class _Run:
         """Ask the pending question, if the engine can get one now."""
         conversation = self.conversation
         seat = self._seat
-        can_ask = conversation.phase in (Phase.READY, Phase.PLAYING)
-        if seat.question is None or not can_ask or self.end_reason.done():
+        if seat.question is None or conversation.phase not in _ASKABLE or self.end_reason.done():
             return
         if self._earliest_question_us and (left_us := self._earliest_question_us - seat.settings.now()) > 0:
             self._set_timer(left_us / 1e6, self.put_question)
