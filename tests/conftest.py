@@ -122,6 +122,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> object:
         return (yield)
 
 
+@pytest.fixture(autouse=True)
+def _same_working_folder() -> Iterator[None]:
+    """Fail a test that leaves another working folder to the next tests of its process."""
+    folder = Path.cwd()
+    yield
+    if (left := Path.cwd()) != folder:
+        os.chdir(folder)
+        pytest.fail(f"the test has left the working folder {left}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_timeout_set_timer() -> Iterator[None]:
     """After its time limit, give a test another minute; then end this process, and another one runs the other tests."""

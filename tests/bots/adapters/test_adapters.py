@@ -157,6 +157,14 @@ def test_the_last_callable_of_a_kaggle_submission_is_its_agent(tmp_path: Path, e
     assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 35
 
 
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Restore the working folder and the import paths after the test: a submission of several files changes both."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", sys.path[:])
+    return tmp_path
+
+
 SUBMISSION_FILES = {
     "main.py": "from several.files import choose\ndef agent(seen, configuration):\n    return choose(configuration)\n",
     "several/__init__.py": "",
@@ -175,10 +183,8 @@ def make_archive(folder: Path, files: Mapping[str, str], name: str = "submission
     return folder / name
 
 
-def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.path", sys.path[:])
-    archive = make_archive(tmp_path / "packed", SUBMISSION_FILES)
+def test_a_kaggle_submission_can_have_several_files(own_folder: Path) -> None:
+    archive = make_archive(own_folder / "packed", SUBMISSION_FILES)
     for file in (archive.parent, archive):
         assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 41
     assert Path.cwd() != archive.parent
@@ -219,10 +225,10 @@ def test_an_archive_writes_nothing_outside_its_folder(
         Submission(str(archive))
 
 
-def test_a_submission_is_unpacked_by_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_is_unpacked_by_every_python(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(tarfile, "data_filter", raising=False)
-    archive = tmp_path / "a.tar"
-    program = tmp_path / "main.py"
+    archive = own_folder / "a.tar"
+    program = own_folder / "main.py"
     program.write_text("def agent(observation, configuration):\n    return 0\n")
     with tarfile.open(archive, "w") as files:
         files.add(program, "main.py")
