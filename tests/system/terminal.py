@@ -26,6 +26,10 @@ LONGEST_DRAWING = 0.3
 LAST_MARK = b"\x1b]2;noughts has ended\x07"
 """Sets the title of the terminal, which no test reads. It marks the end of a program's output."""
 
+LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
+"""The terminal shows again what was on it before the program."""
+_CURSOR_SHOWN = b"\x1b[?25h"
+
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
 ENTER = "\r"
 CTRL_C = "\x03"
@@ -108,6 +112,12 @@ class Terminal:
     def mode(self) -> list[Any]:
         """Return the settings of the terminal now."""
         return termios.tcgetattr(self._program_end)
+
+    @property
+    def is_restored(self) -> bool:
+        """Return whether the program has left the terminal as it was."""
+        is_shown = LEFT_ALTERNATE_SCREEN in self.written and _CURSOR_SHOWN in self.written
+        return is_shown and self.mode() == self.mode_before
 
     def characters(self) -> Iterator[tuple[int, int, Any]]:
         """Yield row, column and styled character for the whole screen."""

@@ -200,3 +200,10 @@ def test_no_example_shows_a_version_of_noughts() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *commands]
     stale = [f"{page.relative_to(ROOT)}: {found}" for page in pages for found in stated.findall(page.read_text())]
     assert stale == []
+
+
+def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:
+    pictures = list((ROOT / "docs" / "images").glob("*.svg"))
+    assert len(pictures) >= 6
+    for picture in pictures:
+        assert set(re.findall(r"https?://[^\s\"')]+", picture.read_text())) <= {"http://www.w3.org/2000/svg"}, picture

@@ -3,20 +3,16 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from noughts_server.testing import ServerUnderTest, serving
-from tests.support.processes import environment, first_line, run_noughts, started
-from tests.support.root import ROOT
+from tests.support.processes import environment, run_noughts
 
-from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, program_on_terminal, terminal
+from .terminal import CTRL_C, DOWN, ENTER, LEFT_ALTERNATE_SCREEN, RIGHT, Terminal, program_on_terminal, terminal
 
 GREEN, RED = "1e7f3a", "b3261e"
-LEFT_ALTERNATE_SCREEN, CURSOR_SHOWN = b"\x1b[?1049l", b"\x1b[?25h"
 
 
 def press_keys(screen: Terminal, keys: str, *replies: str) -> None:
@@ -40,15 +36,6 @@ def score_is(name: str, games: int) -> Callable[[str], bool]:
 
 def colours(screen: Terminal) -> set[str]:
     return {colour for _, _, character in screen.characters() for colour in (character.fg, character.bg)}
-
-
-def is_restored(screen: Terminal) -> bool:
-    """Return whether the program has restored the terminal."""
-    return (
-        LEFT_ALTERNATE_SCREEN in screen.written
-        and CURSOR_SHOWN in screen.written
-        and screen.mode() == screen.mode_before
-    )
 
 
 def test_a_person_wins_on_the_keypad_and_the_line_is_green() -> None:
@@ -138,7 +125,7 @@ def test_leaving_restores_the_terminal_and_prints_the_score(key: str) -> None:
         screen.until("You win")
         screen.press(key)
         assert screen.wait_for_exit() == 0
-        assert is_restored(screen)
+        assert screen.is_restored
         printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
         assert "tictactoe, 1 game: you 1, draws 0, first-free 0; seed 7\r\n" in printed
 
@@ -148,7 +135,7 @@ def test_a_signal_to_stop_restores_the_terminal() -> None:
         screen.until("Your turn")
         screen.process.terminate()
         assert screen.wait_for_exit() == 0
-        assert is_restored(screen)
+        assert screen.is_restored
 
 
 def test_closing_the_terminal_ends_the_program() -> None:
@@ -180,7 +167,7 @@ def test_a_failure_restores_the_terminal_before_its_traceback() -> None:
         screen.until("Your turn")
         screen.press("5")
         assert screen.wait_for_exit() == 1
-        assert is_restored(screen)
+        assert screen.is_restored
         assert b"there is nothing to divide" in screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2]
 
 
@@ -212,7 +199,7 @@ def test_a_long_thought_is_shown_and_the_user_can_leave() -> None:
         screen.press("5")
         screen.press("q")
         assert screen.wait_for_exit() == 0
-        assert is_restored(screen)
+        assert screen.is_restored
 
 
 def test_two_people_play_at_one_keyboard() -> None:
@@ -364,115 +351,6 @@ def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> 
     assert "\ngames 1\n" in file.read_text()
 
 
-@pytest.fixture
-def server() -> Iterator[ServerUnderTest]:
-    with serving(reconnect_timeout=3.0) as started:
-        yield started
-
-
-def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) -> None:
-    ada, bob = ({"NOUGHTS_TOKEN": server.token(owner), "NOUGHTS_SERVER": server.address} for owner in ("ada", "bob"))
-    with terminal("play --wait --mark O", env=ada) as waiting:
-        waiting.until("Waiting to be challenged as ada-person.")
-        with terminal("play --with bot:ada-person --mark X --games 2", env=bob) as calling:
-            calling.until("Your turn (X).")
-            calling.press("5")
-            waiting.until("last: b2 (bob-person)")
-            waiting.until("Your turn (O).")
-            waiting.press("5")
-            waiting.until("b2 is taken: choose a free cell.")
-            waiting.press("7")
-            calling.until("last: a3 (ada-person)")
-            calling.press("9")
-            waiting.until("last: c3 (bob-person)")
-            waiting.press("8")
-            calling.until("last: b3 (ada-person)")
-            calling.until(lambda shown: re.search(r"1[45]:\d\d", shown) is not None)
-            calling.press("u")
-            calling.until("On a server you cannot take back a move.")
-            calling.press("1")
-            calling.until("You win: the line is complete.")
-            waiting.until("bob-person wins: the line is complete.")
-            # Ada begins the second game, which starts after both have seen the end of the first one.
-            waiting.until("Your turn (O).")
-            waiting.press("q")
-            waiting.until("Resign this game and leave? y/n")
-            waiting.press("n")
-            waiting.until_without("Resign")
-            waiting.press("q")
-            waiting.until("Resign this game and leave? y/n")
-            waiting.press("y")
-            assert waiting.wait_for_exit() == 0
-            assert is_restored(waiting)
-            calling.until("You win: ada-person resigned.")
-            calling.until("All played.")
-            calling.press("q")
-            assert calling.wait_for_exit() == 0
-            assert "tictactoe, 2 games: you 2, draws 0, ada-person 0" in calling.written.decode()
-
-
-def test_a_bot_at_a_server_is_an_opponent_like_any_other(server: ServerUnderTest) -> None:
-    env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
-    with started(["bot", "run", "first-free", "--name", "rival"], environment(**env)) as bot:
-        assert "online" in first_line(bot)
-        with terminal("play --with bot:rival --mark X", env=env) as screen:
-            screen.until("Your turn (X).")
-            for key, reply in zip("591", ["a3", "b3", ""], strict=True):
-                screen.press(key)
-                screen.until(f"last: {reply} (rival)" if reply else "You win: the line is complete.")
-            screen.until("All played. Press n to challenge again, q to leave.")
-            screen.press("n")
-            screen.until("game 2")
-            screen.until("Your turn (X).")
-            screen.press("q")
-            screen.until("Resign this game and leave? y/n")
-            screen.press("y")
-            assert screen.wait_for_exit() == 0
-            assert "tictactoe, 2 games: you 1, draws 0, rival 1" in screen.written.decode()
-
-
-def test_a_person_loses_on_time_at_a_server(server: ServerUnderTest) -> None:
-    ada, bob = ({"NOUGHTS_TOKEN": server.token(owner), "NOUGHTS_SERVER": server.address} for owner in ("ada", "bob"))
-    with terminal("play --wait", env=ada) as waiting:
-        waiting.until("Waiting to be challenged")
-        with terminal("play --with bot:ada-person --time 1/move", env=bob) as calling:
-            calling.until("ada-person wins: you were too slow.")
-            waiting.until("You win: bob-person was too slow.")
-
-
-def test_the_screen_shows_a_lost_connection() -> None:
-    with ExitStack() as stack:
-        with serving() as server:
-            env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
-            screen = stack.enter_context(terminal("play --wait", env=env))
-            screen.until("Waiting to be challenged")
-        screen.until("connection lost")
-        screen.press("q")
-        assert screen.wait_for_exit() == 0
-        assert is_restored(screen)
-
-
-def test_wrong_options_are_refused_before_the_screen_opens(server: ServerUnderTest) -> None:
-    server_option = f"--server {server.address}"
-    token = {"NOUGHTS_TOKEN": server.token("ada")}
-    cases = [
-        ("play nobody", {}, 2, "nobody"),
-        ("play pascal --variant mnk:5,5,4", {}, 2, "variant mnk:5,5,4"),
-        ("play pascal --time 60+1", {}, 2, "2/move"),
-        (f"play pascal {server_option}", token, 2, "--with bot:NAME or --wait"),
-        (f"play --wait --with bot:x {server_option}", token, 2, "--wait"),
-        (f"play --with bot:nobody {server_option}", token, 1, "bots/nobody"),
-        (f"play --wait {server_option}", {"NOUGHTS_TOKEN": "nou_wrong"}, 1, "token"),
-        (f"play --wait {server_option}", {}, 2, "token"),
-        ("play --wait --server 127.0.0.1:1", token, 1, "cannot be reached"),
-    ]
-    for line, env, code, words in cases:
-        with terminal(line, env=env, size=(200, 24)) as screen:
-            assert screen.wait_for_exit() == code, (line, screen.text)
-            assert words in screen.text, line
-            assert b"\x1b[?1049h" not in screen.written, line
-
-
 def test_play_without_a_terminal_is_an_error_with_a_fix() -> None:
     errors = run_noughts(["play", "random"], environment(), code=1).stderr
     assert "needs a terminal" in errors
@@ -490,10 +368,3 @@ def test_bot_ask_on_a_terminal_answers_each_position_at_once() -> None:
         screen.until("XO....... X")
         screen.press("\x04")
         assert screen.wait_for_exit() == 0
-
-
-def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:
-    pictures = list((ROOT / "docs" / "images").glob("*.svg"))
-    assert len(pictures) >= 6
-    for picture in pictures:
-        assert set(re.findall(r"https?://[^\s\"')]+", picture.read_text())) <= {"http://www.w3.org/2000/svg"}, picture

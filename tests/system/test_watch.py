@@ -9,9 +9,7 @@ from noughts_server.testing import ServerUnderTest, serving
 from tests.support.background import bots_online
 from tests.support.processes import environment, run_noughts
 
-from .terminal import CTRL_C, Terminal, terminal
-
-LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
+from .terminal import CTRL_C, LEFT_ALTERNATE_SCREEN, Terminal, terminal
 
 
 def text_after_application(screen: Terminal) -> str:
