@@ -61,8 +61,10 @@ _SWITCH_SECONDS = 0.0005
 _BOTS = ("sleeper1", "sleeper2")
 _PLIES = 7
 """The plies of each game: both bots play the lowest free cell of 3x3."""
-_GAMES_PER_PAIR = 100_000
-"""More games than can be played during a measurement."""
+_MOST_OF_IDEAL = 2
+"""The tournament has more games than can be played: this many times those of the ideal."""
+_SPARE_SECONDS = 60
+"""The time before and after a measurement."""
 _TIME = {"move_us": 60_000_000}
 """A limit that journals the games and that no bot exceeds on a slow machine."""
 _POSTGRESQL = ("fsync=on", "full_page_writes=on", "max_connections=2000")
@@ -209,8 +211,14 @@ async def _measure(referees: int, options: Options) -> dict[str, str]:
         try:
             await _wait_for_nodes(cluster, referees + 1, processes)
             concurrency = referees * options.games
+            ideal = concurrency / (_PLIES * options.move_seconds)
             await cluster.organise(
-                "league", _BOTS, games_per_pair=_GAMES_PER_PAIR, time=_TIME, concurrency=concurrency, rated=True
+                "league",
+                _BOTS,
+                games_per_pair=_MOST_OF_IDEAL * round(ideal * (options.seconds + _SPARE_SECONDS)),
+                time=_TIME,
+                concurrency=concurrency,
+                rated=True,
             )
             await asyncio.sleep(3 * _PLIES * options.move_seconds)  # the first claims
             games, cpu, begin = cluster.stored(), server().processor_seconds(), time.monotonic()
@@ -226,7 +234,6 @@ async def _measure(referees: int, options: Options) -> dict[str, str]:
             samples.add(Samples(**json.loads(file.read_text())), begin, end)
         await cluster.cancel("league")
     rate = games / (end - begin)
-    ideal = referees * options.games / (_PLIES * options.move_seconds)
     return {
         "referees": f"{referees}",
         "games/s": f"{rate:.2f}",
