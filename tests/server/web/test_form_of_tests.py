@@ -46,7 +46,7 @@ def test_test_is_started_from_the_browser(server: ServerUnderTest, site: Site, b
     "fields, field, words",
     [
         ({"base": "mia-new"}, "base", "Expected a version other than the new one."),
-        ({"base_number": "9"}, "base_number", "There is no such version. Choose an existing version; the newest is 1."),
+        ({"base": "mia-old@9"}, "base", "There is no such version. Choose an existing version; the newest is 1."),
         ({"sprt": ""}, "games", "Expected a number of games, because no question ends the test."),
         ({"games": "some"}, "games", "Expected a whole number."),
         ({"sprt": "elo0=5,elo1=0"}, "sprt", "Expected one of the questions."),
