@@ -277,13 +277,22 @@ def when(stamp: str | None) -> Markup:
 
 
 def titled(tournament: dict[str, Any]) -> str:
-    """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
-    title, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
-    players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", title)
-    if players is None:
-        return title
-    opponent = _("Second guest") if players[1] == "second-guest" else players[1] or players[2]
-    return f"{_('Guest')} \N{EN DASH} {opponent}"
+    """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names.
+
+    The title of a challenge names its players, with an en dash between them.
+    """
+    players = _guest_and_opponent(tournament)
+    if players is not None:
+        opponent = _("Second guest") if players[1] == "second-guest" else players[1] or players[2]
+        return f"{_('Guest')} \N{EN DASH} {opponent}"
+    title: str = tournament["title"] or short(tournament["name"])
+    return title.replace(" - ", " \N{EN DASH} ") if tournament["challenge"] else title
+
+
+def _guest_and_opponent(tournament: dict[str, Any]) -> re.Match[str] | None:
+    """Return the parts of the title of a game in the browser; None for another tournament."""
+    owner = re.escape(tournament["owner"])
+    return re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", tournament["title"])
 
 
 def played_in(game: Mapping[str, Any]) -> str:
@@ -297,7 +306,7 @@ def played_in(game: Mapping[str, Any]) -> str:
 def player(label: str, tournament: dict[str, Any]) -> str:
     """Return an entry of a tournament as its title names it: `Guest` or `Second guest` for visitors of the website."""
     owner = re.escape(tournament["owner"])
-    entry = re.fullmatch(rf"{owner}-(.+)-\d+", label) if titled(tournament) != tournament["title"] else None
+    entry = re.fullmatch(rf"{owner}-(.+)-\d+", label) if _guest_and_opponent(tournament) else None
     if entry is None:
         return label
     return {"guest": _("Guest"), "second-guest": _("Second guest")}.get(entry[1], entry[1])

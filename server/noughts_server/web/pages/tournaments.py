@@ -81,5 +81,6 @@ async def seasons_page(website: Website, request: Request) -> Response:
     page = await list_page(website, request, api_routes.SEASONS)
     if not page["league"]:
         raise Failure(404, "This tournament does not repeat.", "Its own page has its games and standings.")
-    title = words.short(page["league"])
+    titles = (season["title"] for season in page["seasons"])
+    title = next(filter(None, titles), words.short(page["league"]))
     return await website.views.page(request, "tournaments/seasons.html.jinja", **page, title=title)
