@@ -14,7 +14,7 @@ from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submissi
 from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
-from noughts_server.web.joining import takes_first_entries
+from noughts_server.web.joining import takes_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form, read_form_with_file
 from noughts_server.web.upstream import Failure
@@ -75,7 +75,7 @@ async def own_page(
         games=_newest_games(activity),
         tournaments=tournaments["tournaments"],
         tokens=[token for token in tokens["tokens"] if token["owner"] == person.owner],
-        joinable=[tournament for tournament in newest["tournaments"] if takes_first_entries(tournament)],
+        joinable=[tournament for tournament in newest["tournaments"] if takes_entries(tournament)],
         accepts=status["accepts"],
         form=failed_form,
         values={**_EMPTY_FORMS, **values},
