@@ -130,10 +130,10 @@ class TournamentSettings:
             try:
                 _ = text and parse(text)
             except InvalidInput as error:
-                raise FormatError(setting, repr(text), error.expected, f"got {error.got}") from error
+                raise FormatError(setting, repr(text), error.expected, str(error)) from error
         if self.adjudicate not in ("", EXACT):
             got = repr(self.adjudicate)
-            raise FormatError("adjudicate", got, EXACT, f"got {got}")
+            raise FormatError("adjudicate", got, EXACT, f"got {got}, expected {EXACT}")
 
     @property
     def has_journal(self) -> bool:
