@@ -92,9 +92,7 @@ async def _form(
 ) -> Response:
     upstream = website.upstream
     list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_OPEN_BOTS)
-    own_bots, online = await asyncio.gather(
-        website.bots_of(person), upstream.ask(upstream.bots.ListBots, list_online)
-    )
+    own_bots, online = await asyncio.gather(website.bots_of(person), upstream.ask(upstream.bots.ListBots, list_online))
     requests = [bots_pb2.GetBotRequest(name=bot["name"]) for bot in own_bots[:_MOST_BOTS_WITH_VERSIONS]]
     answers = await asyncio.gather(*(upstream.ask(upstream.bots.GetBot, each) for each in requests))
     older = {answer["bot"]["name"]: _older_versions(answer) for answer in answers}
