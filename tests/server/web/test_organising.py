@@ -363,4 +363,4 @@ def test_wrong_fields_of_the_form_are_explained(
     status, text = created(server, site, **{"id": "wrong-cup", "variant": "gomoku", **fields})
     assert status == 400
     assert message in text
-    assert text.count('class="fault"') == 1
+    assert text.count('class="fault"') == text.partition("To correct:")[2].count('<li><a href="#') == 1

@@ -29,7 +29,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
     module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
     good_file, bad_file = tmp_path / "mine.py", tmp_path / "bad.py"
     good_file.write_text(BOT.format("position.free[0]"))
-    bad_file.write_text(BOT.format("99 + (print('  looking at 9 cells', file=sys.stderr) or 0)"))
+    bad_file.write_text(BOT.format("99 + (print('looking', '  at 9 cells', sep=chr(10), file=sys.stderr) or 0)"))
     line = ["serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--accept", "wasm,py", "--format", "json"]
     with ExitStack() as stack:
         ready = json.loads(first_line(stack.enter_context(started(line, data))))
@@ -51,7 +51,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             page.get_by_label("The file:").set_input_files(bad_file)
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text("illegal move in 4 of 4 games")
-            assert page.get_by_role("alert").locator("pre").inner_text().splitlines()[0] == "  looking at 9 cells"
+            assert page.get_by_role("alert").locator("pre").inner_text().splitlines()[:2] == ["looking", "  at 9 cells"]
             page.get_by_label("The file:").set_input_files(good_file)
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.get_by_role("button", name="Upload", exact=True).click()
