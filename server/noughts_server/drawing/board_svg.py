@@ -202,7 +202,7 @@ def _labels(layout: BoardLayout) -> Iterator[str]:
         for row in range(layout.rows):
             yield _label(x - layout.label_distance, y + row * CELL + HALF, layout.top_name - row)
         if layout.layers > 1:
-            yield _label(x + layout.width // 2, y - layout.label_distance, f"layer {layer}")
+            yield _label(x + layout.width // 2, y - layout.label_distance, _("layer %(number)s", number=layer))
 
 
 def _label(x: int, y: int, name: object) -> str:

@@ -38,6 +38,15 @@ def document(message: Message) -> Document:
     return {name: read(message) for name, read in _readers(message.DESCRIPTOR)}
 
 
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a document, or a part of one, in which each text that is a key of `names` is replaced by its value."""
+    if isinstance(value, dict):
+        return {key: renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
 def schema(descriptor: Descriptor) -> Document:
     """Return the JSON schema of the documents of these messages. Nested messages are `#/components/schemas/NAME`."""
     fields = {field.name: _field_schema(field) for field in descriptor.fields}

@@ -31,11 +31,16 @@ async def analysis_of(
     except Failure as failure:
         if failure.status == _BUSY:
             return {"state": "busy"}
-        return {"state": "unavailable", "reason": failure.message}
+        return {"state": "unavailable", "reason": _in(language, failure.message)}
     if answer.state != games_pb2.ANALYSIS_STATE_DONE:
-        return {"state": document(answer)["state"], "reason": answer.reason}
+        return {"state": document(answer)["state"], "reason": _in(language, answer.reason)}
     # A game of 900 moves takes up to 40 ms.
     return await rendering.in_turn(request, "analysis", lambda: _translated(game, answer, language))
+
+
+def _in(language: Language, reason: str) -> str:
+    """Return the server's reason in the language, or in English if there is no translation."""
+    return language.translations.gettext(reason) if reason else ""
 
 
 def _translated(game: Document, answer: games_pb2.GetAnalysisResponse, language: Language) -> Document:

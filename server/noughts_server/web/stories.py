@@ -1,13 +1,14 @@
 """The story of a finished tournament in sentences, each with the game that it is about."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from noughts_proto.v1 import games_pb2
 from noughts_server.competition.formats import format_named
 from noughts_server.core.messages import Language, _, in_language, ngettext, number_text
 from noughts_server.web import words
-from noughts_server.web.documents import Document
+from noughts_server.web.documents import Document, renamed
 from noughts_server.web.upstream import Upstream
 
 _MOST_KEPT = 128
@@ -29,9 +30,17 @@ class Stories:
         self._kept: OrderedDict[tuple[str, str, int, str], list[Sentence]] = OrderedDict()
 
     async def of(
-        self, upstream: Upstream, tournament: Document, matches: list[Document], language: Language
+        self,
+        upstream: Upstream,
+        tournament: Document,
+        matches: list[Document],
+        language: Language,
+        names: Mapping[str, str],
     ) -> list[Sentence]:
-        """Return the story; empty if the tournament has none. `matches` are those of a bracket. Raises Failure."""
+        """Return the story; empty if the tournament has none. Raises Failure.
+
+        `matches` are those of a bracket. `names` are the shown names of entries whose labels are not shown.
+        """
         if tournament["story"] is None:
             return []
         key = tournament["name"], str(tournament["end_time"]), int(tournament["games_done"]), language.code
@@ -43,7 +52,7 @@ class Stories:
                 if number and number not in games:
                     one = games_pb2.ListGamesRequest(parent=tournament["name"], after=number - 1, page_size=1)
                     for game in (await upstream.ask(upstream.games.ListGames, one))["games"]:
-                        games[number] = game
+                        games[number] = renamed(game, names)
             with in_language(language):
                 self._kept[key] = sentences(tournament, matches, games)
             while len(self._kept) > _MOST_KEPT:

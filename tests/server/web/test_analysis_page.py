@@ -85,9 +85,11 @@ def test_page_without_scripts_says_what_the_command_says(site: Site, ordinal: in
 
 
 def test_page_of_a_live_tournament_says_why_it_has_no_analysis(site: Site) -> None:
-    assert "No analysis: the tournament is not over" in text_of(
-        site.get("/tournaments/live/games/1?analysis=true").text
-    )
+    address = "/tournaments/live/games/1?analysis=true"
+    page = site.get(address).text
+    assert "No analysis: the tournament is not over" in text_of(page)
+    assert page.partition('<div id="mistakes"')[2].partition(">")[0].endswith(" hidden")
+    assert "Bez analýzy: turnaj neskončil" in text_of(site.get(address, accept_language="cs").text)
 
 
 @asynccontextmanager

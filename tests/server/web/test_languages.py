@@ -4,13 +4,16 @@ import gzip
 import re
 from collections.abc import Iterator
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from babel.messages.catalog import Message
 from playwright.sync_api import Browser
 from starlette.requests import Request
 
+from noughts_server.core.board_geometry import geometry
 from noughts_server.core.messages import ENGLISH, _, in_language, ngettext, number_text, pgettext
+from noughts_server.drawing.board_svg import board_svg
 from noughts_server.web.app import static_files
 from noughts_server.web.languages import TRANSLATED_PAGES, catalogue, language_of, languages
 from noughts_server.web.running_stages import Round
@@ -212,6 +215,13 @@ def test_spectators_see_no_english_sentence(
             found = [text for text in texts if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", shown)]
             assert found == [], path
             assert page.evaluate("document.documentElement.lang") == languages()[code].tag
+
+
+def test_layers_of_boards_are_named_in_the_language() -> None:
+    game_of_qubic: dict[str, Any] = {"board": geometry("qubic"), "moves": []}
+    with in_language(languages()["cs"]):
+        assert ">vrstva 4</text>" in board_svg(game_of_qubic)
+    assert ">layer 4</text>" in board_svg(game_of_qubic)
 
 
 def test_english_is_the_language_of_everything_else() -> None:

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from noughts_server.testing import ServerUnderTest
 from tests.server.web.playing import choose_opponent, expect_status, play_cells, start_game
 from tests.support.browser import page_in
+from tests.support.processes import eventually
 from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
@@ -221,6 +222,13 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         # Spectators see no numbers of guests, also after the feed has sent the game.
         expect(page).to_have_title("1-0 ada-bot - Guest - Noughts")
         expect(page.locator("#strip-second .label")).to_have_text("Guest")
+        assert "site-guest" not in page.locator("body").inner_text()
+        challenge = page.url.partition("/games/")[0].removeprefix(tables.address)
+        eventually(lambda: tables.get(f"/api/v1{challenge}").document["state"] == "finished")
+        page.get_by_role("link", name="Guest – ada-bot").click()
+        expect(page.locator("h1")).to_have_text("Guest – ada-bot")
+        expect(page.locator('[data-part="standings"] tbody th')).to_have_text(["ada-bot", "Guest"])
+        expect(page.locator(".thumbs .pair")).to_have_text(["ada-bot 1", "Guest 0"])
         assert "site-guest" not in page.locator("body").inner_text()
 
 

@@ -34,13 +34,7 @@ def test_variants_have_plain_names(variant: str, words: str) -> None:
     ],
 )
 def test_games_in_the_browser_are_called_by_their_players(title: str, words: str) -> None:
-    document = {"name": "tournaments/spring", "title": title, "owner": "site", "challenge": False}
-    assert titled(document) == words
-
-
-def test_title_of_a_challenge_has_a_dash_between_the_bots() -> None:
-    document = {"name": "tournaments/challenge-1", "title": "my-bot - rival", "owner": "ada", "challenge": True}
-    assert titled(document) == "my-bot – rival"
+    assert titled({"name": "tournaments/spring", "title": title, "owner": "site"}) == words
 
 
 @pytest.mark.parametrize(
@@ -55,7 +49,8 @@ def test_title_of_a_challenge_has_a_dash_between_the_bots() -> None:
 def test_winners_of_games_in_the_browser_are_named_as_in_its_title(label: str, words: str) -> None:
     game = {"name": "tournaments/spring", "title": "site-guest-12 - site-minimax-13", "owner": "site"}
     assert player(label, game) == words
-    assert player("site-guest-12", {**game, "title": "Spring"}) == "site-guest-12"
+    for title in ("Spring", ""):
+        assert player("site-guest-12", {**game, "title": title}) == "site-guest-12"
 
 
 @pytest.mark.parametrize(

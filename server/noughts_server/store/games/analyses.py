@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, select, tuple_
 
 from noughts_referee.rules import Result
+from noughts_server.core.messages import N_
 from noughts_server.store.engine.schema import TournamentState, analyses, games, tournaments
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
@@ -50,15 +51,15 @@ def requested_analysis(connection: Connection, slug: str, ordinal: int) -> Reque
     tournament = get_tournament(connection, slug)
     stored = get_game(connection, slug, ordinal, comments=False)
     if stored.clocks_us is not None:
-        return RequestedAnalysis("the game is not over")
+        return RequestedAnalysis(N_("the game is not over"))
     # Bots could use an analysis in later games.
     if tournament.state not in _OVER and not tournament.settings.live_analysis:
         if not tournament.settings.schedule.endless:
             return RequestedAnalysis(
-                "the tournament is not over, and its organiser has not allowed analysis before the end"
+                N_("the tournament is not over, and its organiser has not allowed analysis before the end")
             )
         if not _is_pairing_over(connection, tournament, ordinal):
-            return RequestedAnalysis("the other games of this pairing are not over")
+            return RequestedAnalysis(N_("the other games of this pairing are not over"))
     document = _document(connection, tournament.id, ordinal)
     if document is not None and _FAILURE in document:
         return RequestedAnalysis(f"the analysis failed: {document[_FAILURE]}")

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
+from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, brackets, words
-from noughts_server.web.documents import Document, enum_words
+from noughts_server.web.documents import Document, enum_words, renamed
 from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
@@ -93,18 +94,26 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     )
     # The standings, the bracket and the crosstable are those of one moment.
     tournament = {**response["tournament"], "standings": crosstable["standings"]}
+    desk = await permitted_actions(website, request, tournament)
+    live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
+    last = await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else []
+    language = website.views.language(request, _PAGE)
+    # The filters of the list of games need the labels.
+    names = {} if tab == "games" else _names_of_guests(tournament, language)
+    if names:
+        tournament, crosstable, faults = (renamed(each, names) for each in (tournament, crosstable, faults))
+        live, last = (renamed(live[0], names), live[1]), renamed(last, names)
     before = _rows_before(request)
     rounds = _rounds(brackets.with_extra_games(crosstable["matches"], tournament["games_per_pair"]))
     pairings = _rounds(brackets.with_extra_games(crosstable["encounters"], tournament["games_per_pair"]))
     round_names = brackets.names_of_rounds(rounds) or [Round(each[0]["round"], 0) for each in pairings]
-    live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
     return {
         "tab": tab,
         "tournament": tournament,
         "before": before,
         "standings": tournament["standings"][before : before + _ROWS_OF_STANDINGS],
         "takes_entries": takes_first_entries(tournament),
-        "desk": await permitted_actions(website, request, tournament),
+        "desk": desk,
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": rounds,
         "round_names": round_names,
@@ -116,12 +125,20 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "live_games": live[1],
         "pairings": pairings,
         "faults": faults["games"],
-        "last": await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else [],
-        "story": await website.stories.of(
-            upstream, tournament, crosstable["matches"], website.views.language(request, _PAGE)
-        ),
+        "last": last,
+        "story": await website.stories.of(upstream, tournament, crosstable["matches"], language, names),
         "more_faults": bool(faults["next_page_token"]),
     }
+
+
+def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]:
+    """Return the shown names of both players of a game in the browser, by label; empty for other tournaments."""
+    labels = [row["label"] for row in tournament["standings"]]
+    if len(labels) != 2:
+        return {}
+    with in_language(language):
+        names = {label: words.player(label, tournament) for label in labels}
+    return {label: name for label, name in names.items() if label != name}
 
 
 async def _last_games(website: Website, tournament: Document) -> list[Document]:

@@ -116,8 +116,8 @@ function showTry(mistake) {
   const start = mistake ? mistake.ply : Math.min(ply, game.moves.length - (over ? 1 : 0));
   const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
   link.href = `/play?${query}`;
-  const words = mistake ? _("Try before this mistake") : _("Try before the last move");
-  set(link, start === ply ? _("Try from here") : words);
+  const words = mistake ? _("Play instead of this mistake") : _("Play instead of the last move");
+  set(link, start === ply ? _("Play from here") : words);
 }
 
 // The button to the newest position, with the number of moves since the visitor left it.

@@ -35,7 +35,7 @@ export function showBetter(svg, game, mistake) {
 export function showMistakes(game, ply, cell, go) {
   const place = by("mistakes");
   if (!place || game.state !== "ended") return undefined;
-  place.hidden = false;
+  place.hidden = by("analysis")?.dataset.state === "unavailable"; // The section below the board says why.
   const all = mistakes();
   const here = all.find((each) => each.ply === ply - 1);
   const buttons = by("mistake-buttons");
