@@ -1,17 +1,24 @@
 """Details of pages: nothing jumps, links appear when they work, and clocks and titles say what happened."""
 
 import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest, serving
+from noughts_server.web.signin import Visitor
 from noughts_server.web.words import points
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
 from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
+LONG_NAME = "ConnectFourComputerOfTheUniversityOfPrague-2026"
+PHONE = ViewportSize(width=390, height=844)
 TOP_OF_SLIDER = "document.getElementById('ply').getBoundingClientRect().top"
 
 
@@ -48,6 +55,39 @@ def test_the_place_of_the_featured_board_is_square(server: ServerUnderTest, site
         assert box is not None
         assert abs(box["width"] - box["height"]) < 1
         game.play(0, 7, 1, 8, 2)
+
+
+@pytest.mark.processes
+def test_long_names_make_no_page_wider_than_a_phone(browser: Browser) -> None:
+    with serving() as fresh:
+        bots = {LONG_NAME: "minimax", "short": "first-free"}
+        with site_of(fresh.address) as site:
+            fields = {"title": LONG_NAME, "id": "long", "schedule": "knockout", "variant": "tictactoe"}
+            play_tournament(fresh, site, bots, {**fields, "games_per_pair": "2", "rated": "on"})
+        # A new website, which has not kept the lists of a server without games.
+        with site_of(fresh.address) as site, page_in(browser, site.address, viewport=PHONE) as page:
+            page.goto("/")
+            expect(page.locator(".podium")).to_contain_text(LONG_NAME)
+            for path in ("/", "/records", "/tournaments/long", "/tournaments/long/games/1", f"/bots/{LONG_NAME}"):
+                page.goto(path)
+                assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+                expect(page.locator("main")).to_contain_text(LONG_NAME)
+
+
+def play_tournament(server: ServerUnderTest, site: Site, bots: Mapping[str, str], fields: Mapping[str, str]) -> None:
+    """Play a tournament between bots, by name, that play as these reference bots. Each has an owner of its own."""
+    path = f"/tournaments/{fields['id']}"
+    tokens = [server.token(f"owner-{number}") for number in range(len(bots))]
+    visitors = [(f"noughts_token={token}", {"csrf": Visitor(token).csrf}) for token in tokens]
+    cookie, form = visitors[0]
+    with ExitStack() as online:
+        for (bot, spec), token in zip(bots.items(), tokens, strict=True):
+            online.enter_context(in_other_thread(bots_online(server.address, token, **{bot: spec})))
+        assert site.post("/organise", {**form, **fields}, cookie=cookie).status == 303
+        for bot, (own_cookie, own_form) in zip(bots, visitors, strict=True):
+            assert site.post(f"{path}/join", {**own_form, "bot": f"bots/{bot}"}, cookie=own_cookie).status == 303
+        assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+        eventually(lambda: site.get(f"/api/v1{path}").document["state"] == "finished")
 
 
 @pytest.mark.processes

@@ -54,6 +54,10 @@ def test_page_links_to_all_live_games(server: ServerUnderTest, site: Site, brows
             expect(links).to_have_count(GAMES)
             expect(page.locator("#grid .small-game")).to_have_count(4)
             assert links.all_text_contents() == [str(number) for number in range(1, GAMES + 1)]
+            boards, numbers = page.locator("#grid").bounding_box(), page.locator("#live-games").bounding_box()
+            assert boards is not None
+            assert numbers is not None
+            assert numbers["y"] >= boards["y"] + boards["height"]
             links.last.click()
             expect(page.locator("#outcome")).to_contain_text("is to move")
         finally:
