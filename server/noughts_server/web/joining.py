@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.core.join_window import JoinWindow
 from noughts_server.core.messages import _
 from noughts_server.web.documents import Document
@@ -13,6 +15,15 @@ from noughts_server.web.words import when
 def takes_first_entries(tournament: Document) -> bool:
     """Return whether the tournament is open, and bots can join now."""
     return tournament["state"] == "open" and _window(tournament).is_open(_now_ms())
+
+
+def takes_entries(tournament: Document) -> bool:
+    """Return whether bots can join the tournament now, also if it has started."""
+    state = tournament["state"]
+    late = format_named(str(tournament["schedule"])).late_entries
+    if state == "paused":
+        return late is not LateEntries.NEVER
+    return takes_first_entries(tournament) or (state == "running" and late is LateEntries.ALWAYS)
 
 
 def join_window(tournament: Document) -> Markup:

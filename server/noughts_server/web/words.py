@@ -277,16 +277,20 @@ def when(stamp: str | None) -> Markup:
 
 
 def titled(tournament: dict[str, Any]) -> str:
-    """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
+    """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names.
+
+    The title of a challenge names its players, with an en dash between them.
+    """
     players = _guest_and_opponent(tournament)
-    if players is None:
-        return tournament["title"] or short(tournament["name"])
-    opponent = _("Second guest") if players[1] == "second-guest" else players[1] or players[2]
-    return f"{_('Guest')} \N{EN DASH} {opponent}"
+    if players is not None:
+        opponent = _("Second guest") if players[1] == "second-guest" else players[1] or players[2]
+        return f"{_('Guest')} \N{EN DASH} {opponent}"
+    title: str = tournament["title"] or short(tournament["name"])
+    return title.replace(" - ", " \N{EN DASH} ") if tournament["challenge"] else title
 
 
 def _guest_and_opponent(tournament: dict[str, Any]) -> re.Match[str] | None:
-    """Return the opponent in the title of a game in the browser; None for other tournaments."""
+    """Return the parts of the title of a game in the browser; None for another tournament."""
     owner = re.escape(tournament["owner"])
     return re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", tournament["title"])
 

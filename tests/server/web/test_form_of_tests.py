@@ -2,9 +2,12 @@
 
 import re
 
+import grpc
 import pytest
 from playwright.sync_api import Browser, expect
 
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import bots_pb2, bots_pb2_grpc
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import choose
@@ -46,7 +49,7 @@ def test_test_is_started_from_the_browser(server: ServerUnderTest, site: Site, b
     "fields, field, words",
     [
         ({"base": "mia-new"}, "base", "Expected a version other than the new one."),
-        ({"base_number": "9"}, "base_number", "There is no such version. Choose an existing version; the newest is 1."),
+        ({"base": "mia-old@9"}, "base", "There is no such version. Choose an existing version; the newest is 1."),
         ({"sprt": ""}, "games", "Expected a number of games, because no question ends the test."),
         ({"games": "some"}, "games", "Expected a whole number."),
         ({"sprt": "elo0=5,elo1=0"}, "sprt", "Expected one of the questions."),
@@ -61,6 +64,36 @@ def test_wrong_fields_of_a_test_are_explained(
     assert answer.status in (400, 404)
     assert words in answer.text.partition(f'id="wrong-{field}"')[2].partition("</span>")[0]
     assert 'value="Kept"' in answer.text
+
+
+def test_form_of_a_test_proposes_the_version_before_and_usual_clocks(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    token = server.token("nia")
+    with grpc.insecure_channel(server.address) as channel:
+        for name, version in ("away", "1"), ("owl", "1"), ("owl", "2"), ("owl", "3"):
+            register = bots_pb2.RegisterBotRequest(name=f"bots/nia-{name}", version=version)
+            bots_pb2_grpc.BotServiceStub(channel).RegisterBot(register, metadata=((TOKEN_KEY, f"Bearer {token}"),))
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
+        page.goto("/organise/test")
+        new, base = page.get_by_label("New bot", exact=True), page.get_by_label("Against")
+        expect(new).to_have_value("nia-owl")
+        expect(base).to_have_value("nia-owl@2")
+        new.select_option(label="nia-owl, version 2 (offline)")
+        expect(base).to_have_value("nia-owl@1")
+        page.get_by_role("button", name="10 s + 0.1 s").click()
+        expect(page.get_by_label("On the clock")).to_have_value("10")
+        expect(page.get_by_label("Added after each move")).to_have_value("0.1")
+        page.get_by_label("Title").fill("Versions")
+        page.get_by_role("button", name="Start the test").click()
+        expect(page.get_by_role("heading", name="Versions")).to_be_visible()
+        page.goto("/organise/test?bot=nia-away")
+        expect(new).to_have_value("nia-away")
+        expect(base).to_have_value("nia-owl")
+    tests = site.get("/api/v1/tests").document["tests"]
+    test = next(each for each in tests if each["tournament"]["title"] == "Versions")
+    assert (test["new_version"], test["base_version"]) == ("bots/nia-owl/versions/2", "bots/nia-owl/versions/1")
 
 
 def test_test_of_a_token_that_cannot_organise_is_refused_on_the_form(server: ServerUnderTest, site: Site) -> None:

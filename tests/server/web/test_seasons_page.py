@@ -17,6 +17,7 @@ def test_tournament_that_repeats_has_a_page_of_its_seasons(server: ServerUnderTe
     path = created.headers["location"]
     assert f'Season 1 of a weekly league. <a href="{path}/seasons">All seasons</a>' in site.get(path).text
     page = site.get(f"{path}/seasons").text
+    assert "<h1>Thursdays: seasons</h1>" in page
     assert "A new season starts every week with the same bots" in page
     assert f'<a href="{path}">Thursdays</a>' in page
     (season,) = site.get(f"/api/v1{path}/seasons").document["seasons"]

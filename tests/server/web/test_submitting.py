@@ -13,7 +13,9 @@ from tests.support.processes import environment, first_line, json_of_process, st
 
 pytestmark = pytest.mark.processes
 
-BOT = """from noughts_bots import Bot
+BOT = """import sys
+
+from noughts_bots import Bot
 
 
 class Mine(Bot):
@@ -27,7 +29,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
     module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
     good_file, bad_file = tmp_path / "mine.py", tmp_path / "bad.py"
     good_file.write_text(BOT.format("position.free[0]"))
-    bad_file.write_text(BOT.format("99"))
+    bad_file.write_text(BOT.format("99 + (print('looking', '  at 9 cells', sep=chr(10), file=sys.stderr) or 0)"))
     line = ["serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--accept", "wasm,py", "--format", "json"]
     with ExitStack() as stack:
         ready = json.loads(first_line(stack.enter_context(started(line, data))))
@@ -49,6 +51,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             page.get_by_label("The file:").set_input_files(bad_file)
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text("illegal move in 4 of 4 games")
+            assert page.get_by_role("alert").locator("pre").inner_text().splitlines()[:2] == ["looking", "  at 9 cells"]
             page.get_by_label("The file:").set_input_files(good_file)
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.get_by_role("button", name="Upload", exact=True).click()
@@ -69,11 +72,16 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             expect(page.locator(".state.finished")).to_be_visible(timeout=30_000)
             good_file.write_text(BOT.format("position.free[-1]"))
             page.goto("/me?tab=upload")
-            page.get_by_label("The file:").set_input_files(good_file)
-            page.get_by_role("button", name="Upload", exact=True).click()
-            expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
+            for words in "The server has tested version 2,", "This file is version 2 already":
+                page.get_by_label("The file:").set_input_files(good_file)
+                page.get_by_role("button", name="Upload", exact=True).click()
+                expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
+                expect(page.get_by_role("status").filter(has_text=words)).to_be_visible()
+                page.goto("/me?tab=upload")
             page.goto("/me")
-            expect(page.get_by_role("row", name="mine").get_by_role("cell", name="2", exact=True)).to_be_visible()
+            row = page.get_by_role("row", name="mine")
+            expect(row).to_contain_text("version 2")
+            expect(row.get_by_role("list", name="newest last").get_by_role("listitem")).not_to_have_count(0)
             page.get_by_role("button", name="Retire mine").click()
             page.get_by_role("dialog", name="Retire mine?").get_by_role("button", name="Retire").click()
             expect(page.get_by_role("button", name="Restore mine")).to_be_visible()

@@ -34,7 +34,13 @@ def test_variants_have_plain_names(variant: str, words: str) -> None:
     ],
 )
 def test_games_in_the_browser_are_called_by_their_players(title: str, words: str) -> None:
-    assert titled({"name": "tournaments/spring", "title": title, "owner": "site"}) == words
+    document = {"name": "tournaments/spring", "title": title, "owner": "site", "challenge": False}
+    assert titled(document) == words
+
+
+def test_title_of_a_challenge_has_a_dash_between_the_bots() -> None:
+    document = {"name": "tournaments/challenge-1", "title": "my-bot - rival", "owner": "ada", "challenge": True}
+    assert titled(document) == "my-bot – rival"
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,12 @@ class FormatError(ValueError):
     """A setting that the format cannot have: the given value, the possible values, and the reason."""
 
     def __init__(self, setting: str, got: object, possible: str, why: str) -> None:
-        super().__init__(f"{setting}: got {got}, expected {possible}: {why}")
         self.setting = setting
         self.got = got
         self.why = why
-        self.expected = f"{possible}: {why}"
+        # The reason can be the message of another error, which ends with the possible values.
+        self.expected = possible if why.endswith(f"expected {possible}") else f"{possible}: {why}"
+        super().__init__(f"{setting}: got {got}, expected {self.expected}")
 
 
 class LateEntries(StrEnum):

@@ -224,7 +224,12 @@ async def _game_with_players(website: Website, request: Request, template: str) 
 
 def _titles(tournament: tournaments_pb2.Tournament) -> Document:
     """Return the fields of a tournament that decide how its entries are called."""
-    return {"name": tournament.name, "title": tournament.title, "owner": tournament.owner}
+    return {
+        "name": tournament.name,
+        "title": tournament.title,
+        "owner": tournament.owner,
+        "challenge": tournament.challenge,
+    }
 
 
 def _with_shown_names(game: Document, tournament: tournaments_pb2.Tournament, language: Language) -> Document:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +14,11 @@ from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submissi
 from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
-from noughts_server.web.joining import takes_first_entries
+from noughts_server.web.joining import takes_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form, read_form_with_file
 from noughts_server.web.upstream import Failure
+from noughts_server.web.words import bot as bot_of
 
 _MOST_TOKENS = 1_000
 _RECENT = 10
@@ -61,16 +63,19 @@ async def own_page(
         upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest()),
         upstream.ask(upstream.tokens.ListTokens, list_tokens, person.token),
     )
+    active = [bot["name"] for bot in bots if not bot["retire_time"]][:_RECENT]
+    activity = dict(zip(active, await asyncio.gather(*(_activity(website, name) for name in active)), strict=True))
     return await website.views.page(
         request,
         "me.html.jinja",
         failure,
         person=person,
         bots=bots,
-        games=await _recent_games(website, bots),
+        activity=activity,
+        games=_newest_games(activity),
         tournaments=tournaments["tournaments"],
         tokens=[token for token in tokens["tokens"] if token["owner"] == person.owner],
-        joinable=[tournament for tournament in newest["tournaments"] if takes_first_entries(tournament)],
+        joinable=[tournament for tournament in newest["tournaments"] if takes_entries(tournament)],
         accepts=status["accepts"],
         form=failed_form,
         values={**_EMPTY_FORMS, **values},
@@ -78,13 +83,42 @@ async def own_page(
     )
 
 
-async def _recent_games(website: Website, bots: list[Document]) -> list[Document]:
-    """Return the newest games of all active bots together."""
+@dataclass(frozen=True)
+class _Activity:
+    """What an own bot does, and how its newest games went."""
+
+    running_game: str
+    """The name of a game that it plays now; empty: none."""
+    entered: list[str]
+    """The names of the tournaments that it has entered and that are not over."""
+    games: list[Document]
+    """Its newest games, the newest first."""
+    faults: list[Document]
+    """Those that it lost by a fault of its own."""
+
+
+async def _activity(website: Website, bot: str) -> _Activity:
     upstream = website.upstream
-    active = [bot["name"] for bot in bots if not bot["retire_time"]][:_RECENT]
-    requests = [games_pb2.ListGamesRequest(parent=name, page_size=_RECENT) for name in active]
-    pages = await asyncio.gather(*(upstream.ask(upstream.games.ListGames, request) for request in requests))
-    games = {game["name"]: game for page in pages for game in page["games"]}
+    state, page = await asyncio.gather(
+        upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=bot)),
+        upstream.ask(upstream.games.ListGames, games_pb2.ListGamesRequest(parent=bot, page_size=_RECENT)),
+    )
+    return _Activity(
+        running_game=state["running_game"],
+        entered=state["entered"],
+        games=page["games"],
+        faults=[game for game in page["games"] if game["fault"] and _loser(game) == bot],
+    )
+
+
+def _loser(game: Document) -> str:
+    """Return the name of the bot that lost the game; empty if none did."""
+    return bot_of({"1-0": game["second_bot"], "0-1": game["first_bot"]}.get(game["result"], ""))
+
+
+def _newest_games(activity: Mapping[str, _Activity]) -> list[Document]:
+    """Return the newest games of all active bots together."""
+    games = {game["name"]: game for each in activity.values() for game in each.games}
     return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
 
 
@@ -121,7 +155,8 @@ async def submit_bot(website: Website, request: Request, person: Person) -> Resp
                 raise
             failure.message = f"The bot {submission.bot} is uploaded and can play, but not entered: {failure.message}"
             return await own_page(website, request, person, failure, failed_form="upload", values=form)
-    return RedirectResponse(f"/bots/{response.version.name.split('/')[1]}", 303)
+    bot = response.version.name.split("/")[1]
+    return RedirectResponse(f"/bots/{bot}?uploaded={'same' if response.unchanged else 'new'}", 303)
 
 
 async def create_token(website: Website, request: Request, person: Person) -> Response:

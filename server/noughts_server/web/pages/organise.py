@@ -38,10 +38,13 @@ def _values(form: Document) -> Document:
 
 
 async def edit_page(website: Website, request: Request, person: Person) -> Response:
-    """Return the form with the settings of an open tournament. Raises Failure if they are final."""
+    """Return the form with the settings of an open tournament. Raises Failure if the user cannot change them."""
     name = tournament_name(request.path_params["tournament"])
     get = tournaments_pb2.GetTournamentRequest(name=name)
     tournament = (await website.upstream.ask(website.upstream.tournaments.GetTournament, get))["tournament"]
+    if tournament["owner"] != person.owner and not person.is_admin:
+        message = f"Only its organiser, {tournament['owner']}, can change the settings of this tournament."
+        raise Failure(403, message, "Duplicate it to organise one with the same settings.")
     if tournament["state"] != "open":
         raise Failure(409, "The settings of a tournament are final from its start on.", "Duplicate it to change them.")
     return await _page(website, request, new_tournament.values_of(tournament, is_same=True), edited=name)

@@ -8,12 +8,12 @@ from starlette.responses import RedirectResponse, Response
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_referee.rules import covers
 from noughts_server.competition.formats import format_named
-from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
+from noughts_server.competition.formats.tournament_format import FixedPairings
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of
-from noughts_server.web.joining import takes_first_entries
+from noughts_server.web.joining import takes_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
@@ -36,11 +36,11 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
     active_rows = [row for row in tournament["standings"] if not is_over and not row["withdraw_time"]]
     return {
         "organises": is_organiser,
-        "bots": [bot for bot in players if bot["name"] not in entered_names] if _takes_entries(tournament) else [],
+        "bots": [bot for bot in players if bot["name"] not in entered_names] if takes_entries(tournament) else [],
         "has_bots": bool(bots),
-        "guests": is_organiser and _takes_entries(tournament),
+        "guests": is_organiser and takes_entries(tournament),
         "open_bots": await _open_bots(website, tournament, own_names | entered_names) if is_organiser else [],
-        "takes_entries": _takes_entries(tournament),
+        "takes_entries": takes_entries(tournament),
         "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
         "actions": _actions(tournament) if is_organiser else [],
         "repeats": is_organiser and tournament["repeat"] is not None,
@@ -50,7 +50,7 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
 
 async def _open_bots(website: Website, tournament: Document, others: Collection[str]) -> list[str]:
     """Return the names of bots that an organiser can enter in this open tournament, without the bots `others`."""
-    if tournament["state"] != "open" or not _takes_entries(tournament):
+    if tournament["state"] != "open" or not takes_entries(tournament):
         return []
     list_bots = bots_pb2.ListBotsRequest(page_size=_MOST_PROPOSED, order="rating")
     bots: list[Document] = (await website.upstream.ask(website.upstream.bots.ListBots, list_bots))["bots"]
@@ -134,15 +134,6 @@ async def extend(website: Website, request: Request, person: Person) -> Response
 
 def _name(request: Request) -> str:
     return tournament_name(request.path_params["tournament"])
-
-
-def _takes_entries(tournament: Document) -> bool:
-    """Return whether bots can join the tournament now."""
-    state = str(tournament["state"])
-    late = format_named(str(tournament["schedule"])).late_entries
-    if state == "paused":
-        return late is not LateEntries.NEVER
-    return takes_first_entries(tournament) or (state == "running" and late is LateEntries.ALWAYS)
 
 
 def _extended_setting(tournament: Document) -> str:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
+from noughts_server.web.joining import takes_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.running_stages import current_rounds
@@ -30,8 +31,14 @@ async def tournaments_page(website: Website, request: Request) -> Response:
         challenges = request.query_params.get("challenges") == "true"
         if challenges and not request.query_params.get("state"):
             page["tournaments"] = [each for each in page["tournaments"] if not _is_abandoned(each)]
+        ladders: list[Document] = []
+        if request.query_params.get("state") == "open":
+            page["tournaments"].sort(key=_start)
+            if not any(request.query_params.get(name) for name in ("challenges", "owner", "search", "page_token")):
+                running = await _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED)
+                ladders = [each for each in running["tournaments"] if takes_entries(each)]
         return await website.views.page(
-            request, "tournaments/tournaments.html.jinja", **page, challenges=challenges, calendar=None
+            request, "tournaments/tournaments.html.jinja", **page, challenges=challenges, calendar=None, ladders=ladders
         )
     return await website.views.page(
         request,
@@ -39,12 +46,18 @@ async def tournaments_page(website: Website, request: Request) -> Response:
         tournaments=[],
         challenges=False,
         calendar=await _calendar(website),
+        ladders=[],
     )
 
 
 def _is_abandoned(challenge: Document) -> bool:
     """Return whether a challenge was cancelled before its first game was over."""
     return bool(challenge["state"] == "cancelled" and not challenge["games_done"])
+
+
+def _start(tournament: Document) -> str:
+    """Return the time of the start, for sorting; those without one come last."""
+    return str(tournament["start_at"] or _NEVER)
 
 
 async def _calendar(website: Website) -> Document:
@@ -59,7 +72,7 @@ async def _calendar(website: Website) -> Document:
     return {
         "live": live,
         "rounds": await current_rounds(website.upstream, live[:_WITH_ROUND]),
-        "upcoming": sorted(upcoming["tournaments"], key=lambda each: each["start_at"] or _NEVER),
+        "upcoming": sorted(upcoming["tournaments"], key=_start),
         "finished": finished["tournaments"],
         "months": finished["months"],
         "more": {
@@ -81,5 +94,6 @@ async def seasons_page(website: Website, request: Request) -> Response:
     page = await list_page(website, request, api_routes.SEASONS)
     if not page["league"]:
         raise Failure(404, "This tournament does not repeat.", "Its own page has its games and standings.")
-    title = words.short(page["league"])
+    titles = (season["title"] for season in page["seasons"])
+    title = next(filter(None, titles), words.short(page["league"]))
     return await website.views.page(request, "tournaments/seasons.html.jinja", **page, title=title)

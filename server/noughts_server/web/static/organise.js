@@ -1,5 +1,6 @@
 // The form for a new tournament: its address follows from the title, fields of other formats are not sent, and the
 // estimate follows the fields. Its times are in the time zone of the visitor, and are sent in UTC.
+import { showPresets } from "./presets.js";
 import { showSize } from "./size.js";
 
 const form = document.querySelector("form.organise");
@@ -60,15 +61,6 @@ if (weekly) {
   start.addEventListener("input", showWeek);
 }
 
-const { bank, increment, move } = form.elements;
-const presets = form.querySelector(".presets");
-presets.hidden = false;
-presets.addEventListener("click", ({ target: { dataset } }) => {
-  if (dataset.bank === undefined) return;
-  [bank.value, increment.value, move.value] = [dataset.bank, dataset.increment, ""];
-  changed();
-});
-
 // Shows the fields of the chosen format only. The style hides them, too, for browsers without scripts.
 function showFormat() {
   const chosen = form.querySelector("[name=schedule]:checked")?.value;
@@ -80,11 +72,6 @@ function showFormat() {
     field.querySelector(".fault")?.remove();
     input.removeAttribute("aria-invalid");
   }
-  for (const button of presets.children)
-    button.setAttribute(
-      "aria-pressed",
-      bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
-    );
 }
 
 const WAIT = 300;
@@ -112,4 +99,5 @@ async function estimate() {
 
 form.querySelector(".without-script").hidden = true;
 form.addEventListener("input", changed);
+showPresets(form, changed);
 showFormat();
