@@ -130,10 +130,10 @@ class TournamentSettings:
             try:
                 _ = text and parse(text)
             except InvalidInput as error:
-                raise FormatError(setting, repr(text), error.expected, str(error)) from error
+                raise FormatError(setting, repr(text), error.expected, str(error), names_possible=True) from error
         if self.adjudicate not in ("", EXACT):
             got = repr(self.adjudicate)
-            raise FormatError("adjudicate", got, EXACT, f"got {got}, expected {EXACT}")
+            raise FormatError("adjudicate", got, EXACT, f"got {got}, expected {EXACT}", names_possible=True)
 
     @property
     def has_journal(self) -> bool:

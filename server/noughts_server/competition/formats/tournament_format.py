@@ -33,12 +33,12 @@ class FormatSettings(Protocol):
 class FormatError(ValueError):
     """A setting that the format cannot have: the given value, the possible values, and the reason."""
 
-    def __init__(self, setting: str, got: object, possible: str, why: str) -> None:
+    def __init__(self, setting: str, got: object, possible: str, why: str, *, names_possible: bool = False) -> None:
+        """`names_possible`: whether the reason itself names the possible values."""
         self.setting = setting
         self.got = got
         self.why = why
-        # The reason can be the message of another error, which ends with the possible values.
-        self.expected = possible if why.endswith(f"expected {possible}") else f"{possible}: {why}"
+        self.expected = possible if names_possible else f"{possible}: {why}"
         super().__init__(f"{setting}: got {got}, expected {self.expected}")
 
 
