@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,35 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
         yield arena
 
 
-async def test_time_used_while_it_is_saved_counts_at_once(arena: Arena) -> None:
+@dataclass
+class SlowWrite:
+    """A transaction that writes charges, and commits only when a test permits it."""
+
+    is_writing: threading.Event = field(default_factory=threading.Event)
+    may_commit: threading.Event = field(default_factory=threading.Event)
+
+    def add(self, connection: Connection, **fields: Any) -> None:
+        add_processor_time(connection, **fields)
+        self.is_writing.set()
+        assert self.may_commit.wait(PATIENCE)
+
+
+@pytest.fixture
+def slow_write(monkeypatch: pytest.MonkeyPatch) -> SlowWrite:
+    """Let charges be written slowly."""
+    write = SlowWrite()
+    monkeypatch.setattr(processor_time, "add_processor_time", write.add)
+    return write
+
+
+async def test_time_used_while_it_is_saved_counts_at_once(arena: Arena, slow_write: SlowWrite) -> None:
     used = ProcessorTime(arena.store, LIMITS)
     used.charge(1, 4.0)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(used.save())
-        await asyncio.sleep(0)
+        await wait_until(slow_write.is_writing.is_set)
         used.charge(1, 7.0)
+        slow_write.may_commit.set()
     assert used.is_spent(1)
 
 
@@ -55,22 +78,14 @@ async def test_time_that_the_database_refused_is_saved_later(arena: Arena) -> No
     assert another.is_spent(1)
 
 
-async def test_cancelled_save_charges_the_time_once(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelled_save_charges_the_time_once(arena: Arena, slow_write: SlowWrite) -> None:
     used = ProcessorTime(arena.store, LIMITS)
     used.charge(1, 6.0)
-    is_writing, may_commit = threading.Event(), threading.Event()
-
-    def add_slowly(connection: Connection, **fields: Any) -> None:
-        add_processor_time(connection, **fields)
-        is_writing.set()
-        assert may_commit.wait(PATIENCE)
-
-    monkeypatch.setattr(processor_time, "add_processor_time", add_slowly)
     async with asyncio.TaskGroup() as tasks:
         saving = tasks.create_task(used.save())
-        await wait_until(is_writing.is_set)
+        await wait_until(slow_write.is_writing.is_set)
         saving.cancel()
-        may_commit.set()
+        slow_write.may_commit.set()
     assert used.is_saved
     await used.save()
     assert not used.is_spent(1)
