@@ -65,6 +65,7 @@ _MOST_OF_IDEAL = 2
 """The tournament has more games than can be played: this many times those of the ideal."""
 _SPARE_SECONDS = 60
 """The time before and after a measurement."""
+_REPORT_SECONDS = 60.0
 _TIME = {"move_us": 60_000_000}
 """A limit that journals the games and that no bot exceeds on a slow machine."""
 _POSTGRESQL = ("fsync=on", "full_page_writes=on", "max_connections=2000")
@@ -222,7 +223,7 @@ async def _measure(referees: int, options: Options) -> dict[str, str]:
             )
             await asyncio.sleep(3 * _PLIES * options.move_seconds)  # the first claims
             games, cpu, begin = cluster.stored(), server().processor_seconds(), time.monotonic()
-            await asyncio.sleep(options.seconds)
+            await _show_progress(cluster, games, begin + options.seconds)
             games, cpu, end = cluster.stored() - games, server().processor_seconds() - cpu, time.monotonic()
             for process in processes:
                 assert process.alive, process.last_line()
@@ -246,6 +247,16 @@ async def _measure(referees: int, options: Options) -> dict[str, str]:
         "dead": f"{len(samples.deaths)}",
         "CPU/game": _milliseconds(cpu / max(1, games)),
     }
+
+
+async def _show_progress(cluster: Cluster, games_before: int, end: float) -> None:
+    """Print the games of each minute until this time, because a cluster can become slower with its games."""
+    games = games_before
+    while (left := end - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, _REPORT_SECONDS))
+        stored = cluster.stored()
+        print(f"{stored - games_before:,} games, {stored - games:,} since the last line", file=sys.stderr, flush=True)
+        games = stored
 
 
 async def _register_bots(cluster: Cluster) -> list[int]:
