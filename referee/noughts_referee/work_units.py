@@ -66,7 +66,7 @@ class GameConditions:
     adjudicated_from: int = field(init=False)
     """The ply from which `adjudication` can end a game."""
     undecided_until: int = field(init=False)
-    """The ply before which only a line ends a game, so that nothing else has to be looked at."""
+    """The ply before which only a line can end a game, so no other end is checked."""
 
     def __post_init__(self) -> None:
         times = [self.own_times.get(label, self.time) for label in self.labels]
