@@ -169,7 +169,13 @@ class FinishedGame(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        return Outcome(Result(self.result), Termination(self.termination))
+        return _outcome(self.result, self.termination)
+
+
+@cache
+def _outcome(result: int, termination: int) -> Outcome:
+    """Return the outcome for two stored numbers. There are few, and each game would look up both enumerations."""
+    return Outcome(Result(result), Termination(termination))
 
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:

@@ -201,7 +201,11 @@ class TuningServicer(tunings_pb2_grpc.TuningServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def DeleteTuning(self, request: pb.DeleteTuningRequest, context: Context) -> pb.DeleteTuningResponse:
-        await self._write(request.name, delete_tuning)
+        def delete(connection: Connection, tuning: StoredTuning) -> int:
+            delete_tuning(connection, tuning)
+            return tuning.id
+
+        self._wake(await self._write(request.name, delete))
         return pb.DeleteTuningResponse()
 
     @property
