@@ -31,6 +31,9 @@ from noughts_referee.work_units import (
 # Shared by all games without clocks, which never change them.
 _NO_CLOCKS = [0, 0]
 _NO_LIMITS = (None, None)
+# Shared by all games whose tournament keeps no scores: nothing is ever added.
+_NO_COMMENTS: dict[int, str] = {}
+_NO_THOUGHTS: dict[int, Thought] = {}
 CHOICES = 4
 """An even number larger than the number of choices before a game by agreement."""
 
@@ -178,9 +181,9 @@ class Game:
     """The time left on each side's clock: the rest of its base time, or the limit of each move; 0 without a limit."""
     scores: dict[int, float] | None = field(default=None, init=False)
     """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
-    comments: dict[int, str] = field(default_factory=dict, init=False)
+    comments: dict[int, str] = field(init=False)
     """The bots' comments by ply, if the tournament keeps scores; also of an answer that was not a legal move."""
-    thoughts: dict[int, Thought] = field(default_factory=dict, init=False)
+    thoughts: dict[int, Thought] = field(init=False)
     """What the bots' searches reported by ply, if the tournament keeps scores."""
     result: Result = field(init=False)
     """Set at the end, like `termination`."""
@@ -197,7 +200,9 @@ class Game:
         else:
             self.limits, self.left_us = _NO_LIMITS, _NO_CLOCKS
         if conditions.keep_scores:
-            self.scores = {}
+            self.scores, self.comments, self.thoughts = {}, {}, {}
+        else:
+            self.comments, self.thoughts = _NO_COMMENTS, _NO_THOUGHTS
 
     @property
     def opening(self) -> OpeningChoice:

@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import InitVar, dataclass
 from typing import Any
@@ -103,6 +103,8 @@ class RunAtServer:
             self.server, self.plan.settings, versions, self.plan.resumes, omitted_games=self.plan.omitted_games
         )
         sprt = self.plan.settings.sprt
+        self._labels = tuple(self.specs)
+        """By number of the entry: entries are numbered in the order in which they joined."""
         self._match = MatchGames(Sprt.parse(sprt) if sprt else None)
         """The games of a match; with more bots, nothing is counted."""
         self.children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
@@ -186,7 +188,7 @@ class RunAtServer:
 
     def _committed(self, report: CommitReport) -> None:
         for game in report.games:
-            self._count([game])
+            self._count(game)
             labelled_game = self._with_labels(game)
             self.on_game(labelled_game, self._match)
             if self.plan.fatal and self._fatal is None and labelled_game.is_fault:
@@ -195,17 +197,16 @@ class RunAtServer:
 
     def _count_earlier_games(self, connection: Any) -> None:
         """Count the games that were played before this run."""
-        self._count(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
+        for game in finished_games(connection, get_tournament(connection, self._tournament.slug).id):
+            self._count(game)
 
-    def _count(self, games: Iterable[FinishedGame]) -> None:
-        """If this is a match, count stored games for the bot that was named first."""
+    def _count(self, game: FinishedGame) -> None:
+        """If this is a match, count a stored game for the bot that was named first."""
         if len(self.specs) == 2:
-            self._match.add({game.ordinal: counted_game(game, self.plan.settings.variant, base=1) for game in games})
+            self._match.add({game.ordinal: counted_game(game, self.plan.settings.variant, base=1)})
 
     def _with_labels(self, game: FinishedGame) -> PlayedGame:
-        # Entries are numbered in the order in which they joined.
-        labels = tuple(self.specs)
-        first, second = labels[game.first], labels[game.second]
+        first, second = self._labels[game.first], self._labels[game.second]
         return PlayedGame(game.ordinal, first, second, game.outcome, game.fault)
 
     # The bots' processes.

@@ -171,7 +171,9 @@ class MatchGames:
     def add(self, games: Mapping[int, MatchGame]) -> None:
         """Add games by their slots, from 1. After the end of the test nothing changes."""
         waiting = self._waiting
-        waiting.update({ordinal: game for ordinal, game in games.items() if ordinal >= self._next})
+        for ordinal, game in games.items():
+            if ordinal >= self._next:
+                waiting[ordinal] = game
         while self._next in waiting and self._next + 1 in waiting and not self.over:
             one, other = waiting.pop(self._next), waiting.pop(self._next + 1)
             self._next += 2
