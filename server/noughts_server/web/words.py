@@ -70,6 +70,8 @@ _STATES = {
 """States of tournaments and games."""
 _KEPT_END = 6
 """The characters at the end of a name that are always visible."""
+_MOST_IN_ROW = 20
+"""The characters of a name that a row of a table always has room for."""
 
 
 def short(name: str) -> str:
@@ -178,6 +180,15 @@ def cut(name: str) -> Markup:
         return Markup("{}").format(name)
     parts = Markup('<span class="cut"><span>{}</span><span>{}</span></span>')
     return parts.format(name[:-_KEPT_END], name[-_KEPT_END:])
+
+
+def row_name(name: str) -> Markup:
+    """Return a name for a row of a table; the middle of a long name is hidden until its link has the focus."""
+    if len(name) <= _MOST_IN_ROW:
+        return Markup("{}").format(name)
+    start = _MOST_IN_ROW - _KEPT_END - 1
+    parts = Markup('{}<span class="middle">{}</span>{}')
+    return parts.format(name[:start], name[start:-_KEPT_END], name[-_KEPT_END:])
 
 
 def or_words(names: Iterable[str]) -> str:
@@ -356,6 +367,7 @@ _FUNCTIONS = (
     game,
     loser,
     cut,
+    row_name,
     and_words,
     decimal,
     explained,

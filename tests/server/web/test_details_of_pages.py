@@ -18,6 +18,7 @@ from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 LONG_NAME = "ConnectFourComputerOfTheUniversityOfPrague-2026"
+DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
 TOP_OF_SLIDER = "document.getElementById('ply').getBoundingClientRect().top"
 
@@ -72,6 +73,28 @@ def test_long_names_make_no_page_wider_than_a_phone(browser: Browser) -> None:
                 page.goto(path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
                 expect(page.locator("main")).to_contain_text(LONG_NAME)
+
+
+@pytest.mark.processes
+def test_names_of_usual_length_are_whole_in_tables(browser: Browser) -> None:
+    names = ["moth", "perfectionist", "threat-hunter-v10000"]
+    whole = """cell => {
+        const link = cell.querySelector("a"), range = document.createRange();
+        range.selectNodeContents(link);
+        return range.getBoundingClientRect().right <= cell.getBoundingClientRect().right;
+    }"""
+    with serving() as fresh, site_of(fresh.address) as site, page_in(browser, site.address) as page:
+        fields = {"id": "names", "schedule": "round_robin", "games_per_pair": "2", "variant": "tictactoe"}
+        play_tournament(fresh, site, dict.fromkeys(names, "random"), fields)
+        for window in (PHONE, DESKTOP):
+            page.set_viewport_size(window)
+            for path in ("/tournaments/names", "/tournaments/names?tab=standings", "/tournaments/names?tab=crosstable"):
+                page.goto(path, wait_until="load")
+                cells = page.locator("table tbody th")
+                assert {cell.locator("a").inner_text() for cell in cells.all()} == set(names), path
+                assert all(cell.evaluate(whole) for cell in cells.all()), path
+                # A part of a link that is a box of its own would have no line.
+                assert page.locator("table tbody th a *").count() == 0, path
 
 
 def play_tournament(server: ServerUnderTest, site: Site, bots: Mapping[str, str], fields: Mapping[str, str]) -> None:

@@ -266,16 +266,22 @@ def test_long_names_do_not_hide_the_numbers_of_tables(
     with page_in(browser, site.address) as page:
         for window, most in ((DESKTOP, 16), (PHONE, 9)):
             page.set_viewport_size(window)
-            for path in (*lists, tournament, f"{tournament}?tab=rounds", f"{tournament}?tab=chart", bot):
+            for path in (*lists, f"{tournament}?tab=rounds", bot):
                 page.goto(path, wait_until="load")
                 assert page.locator("tbody th[title], tbody .who[title]").count(), path
                 assert page.evaluate(wide, most) == 0, path
+            for path in (tournament, f"{tournament}?tab=chart"):
+                page.goto(path, wait_until="load")
+                shown = page.locator("tbody th a:has(.middle)")
+                assert shown.count() >= 4, path
+                assert {name.text_content() for name in shown.all()} == {letter * 63 for letter in "wxyz"}, path
+                assert page.evaluate(wide, 20) == 0, path
 
 
 def test_ends_of_long_names_stay_visible(site: Site, browser: Browser, long_names: tuple[str, str]) -> None:
     tournament, _ = long_names
     with page_in(browser, site.address, viewport=PHONE) as page:
-        for path in (tournament, f"{tournament}?tab=chart", f"{tournament}/games/1"):
+        for path in (tournament, f"{tournament}/games/1"):
             page.goto(path, wait_until="load")
             names = page.locator(":is(th, td, .label, .pair) .cut:visible")
             assert names.count() > 1, path
