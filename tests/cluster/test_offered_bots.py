@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from noughts_proto.v1 import games_pb2, games_pb2_grpc
 from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.cluster import running_cluster
@@ -68,9 +70,8 @@ async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() ->
     assert found["same"] == dict.fromkeys(names, 1_500_000)
 
 
-async def test_submitted_bots_play_on_each_referee_that_accepts_them(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.at_length
+async def test_submitted_bots_play_on_each_referee_that_accepts_them(tmp_path: Path) -> None:
     module = compile_wasm(C_EXAMPLES / "random.c", tmp_path, "random-c")
     async with running_cluster(servers=1, referees=1) as cluster:
         for _ in range(2):
@@ -107,6 +108,7 @@ class Mine(Bot):
 """
 
 
+@pytest.mark.at_length
 async def test_referees_without_a_package_do_not_start_its_bots(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(_NEEDS_NUMPY)
     packages = ("--accept", "py", "--python-packages", "numpy")

@@ -227,6 +227,7 @@ async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
         # The end of the block stops the bots first: the referee must not wait until they have lost these games.
 
 
+@pytest.mark.at_length
 async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -> None:
     names = ["amy", "ben"]
     test = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "sprt": "elo0=-60,elo1=0", "games_per_pair": 20_000, "seed": 3}
@@ -250,6 +251,7 @@ async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -
         await cluster.check_records("many", "few")
 
 
+@pytest.mark.at_length
 @pytest.mark.timeout(300)
 async def test_two_servers_and_two_referees_share_by_throughput() -> None:
     pairs = {"more": ("amy", "ben"), "less": ("cora", "dan")}

@@ -1,7 +1,7 @@
 """Tests of submitted bots in one queue, whatever happens to the machines that play them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,14 @@ _SECONDS = 200.0
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("tests", [2, pytest.param(10, marks=pytest.mark.at_length)])
-async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path, tests: int) -> None:
-    new_bots = _NEW[:tests]
+@pytest.mark.at_length
+async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path) -> None:
     modules = {name: compile_wasm(C_EXAMPLES / f"{name}.c", tmp_path, name) for name in set(_BOTS.values())}
     async with running_cluster(servers=0, referees=0) as alone:
         await alone.start_server(*_ACCEPTING, alone=True)
-        undisturbed = await _played(alone, modules, new_bots)
+        undisturbed = await _played(alone, modules)
     async with running_cluster(servers=2, referees=4, options=_ACCEPTING) as cluster:
-        disturbed = await _played(cluster, modules, new_bots, partial(_disturb, cluster))
+        disturbed = await _played(cluster, modules, partial(_disturb, cluster))
         await cluster.check_records(*disturbed)
         for slug in disturbed:
             tournament = await cluster.tournament(slug)
@@ -76,7 +75,6 @@ async def _nothing() -> None:
 async def _played(
     cluster: Cluster,
     modules: Mapping[str, Path],
-    new_bots: Sequence[str],
     disturb: Callable[[], Coroutine[Any, Any, None]] = _nothing,
 ) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
     """Submit the bots, play a test of each new one, and return the verdict and the games of each test."""
@@ -88,7 +86,7 @@ async def _played(
     tests = cluster.stub(tests_pb2_grpc.TestServiceStub)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(disturb())
-        for number, new in enumerate(new_bots):
+        for number, new in enumerate(_NEW):
             playing = Tournament(
                 variant="mnk:5,5,4",
                 sprt=("elo0=0,elo1=25", "elo0=-25,elo1=0")[number % 2],
@@ -102,7 +100,7 @@ async def _played(
             )
             await cluster.call(tests.CreateTest, tests_pb2.CreateTestRequest(test=test, request_id=test.name))
     found = {}
-    for number in range(len(new_bots)):
+    for number in range(len(_NEW)):
         slug = str(number)
         tournament = await cluster.wait_until_finished(slug, _SECONDS)
         assert cluster.endings(slug).keys() <= ON_THE_BOARD

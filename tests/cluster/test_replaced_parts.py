@@ -4,6 +4,8 @@ import asyncio
 import json
 from urllib.request import urlopen
 
+import pytest
+
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
 from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.cluster import running_cluster
@@ -11,6 +13,7 @@ from tests.support.patience import PATIENCE
 from tests.support.processes import environment, first_line, run_noughts, started
 
 
+@pytest.mark.at_length
 async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off() -> None:
     names = ["amy", "ben", "cora", "dan"]
     async with running_cluster(referees=2) as cluster:
@@ -45,6 +48,7 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
         assert cluster.endings("league").keys() <= ON_THE_BOARD
 
 
+@pytest.mark.at_length
 async def test_all_clients_use_the_next_address_after_a_kill() -> None:
     async with running_cluster(referees=1) as cluster:
         addresses = ",".join(cluster.addresses[str(server.output)] for server in cluster.servers)

@@ -83,7 +83,11 @@ def test_each_bot_has_at_most_30_lines() -> None:
     assert max(lines.values()) <= 30
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.__name__)
+@pytest.mark.parametrize(
+    "language",
+    [python, node, bash, *(pytest.param(each, marks=pytest.mark.at_length) for each in LANGUAGES[3:])],
+    ids=lambda language: language.__name__,
+)
 def test_a_bot_of_each_language_plays_legally_and_rated(
     server: ServerUnderTest, site: Site, tmp_path: Path, language: Callable[[Path], list[str]]
 ) -> None:

@@ -62,7 +62,11 @@ def python(folder: Path) -> list[str]:
     return [sys.executable, str(folder / "busy.py")]
 
 
-@pytest.mark.parametrize("build", [c_plus_plus, go, rust, javascript, java, python], ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build",
+    [c_plus_plus, javascript, python, *(pytest.param(each, marks=pytest.mark.at_length) for each in (go, rust, java))],
+    ids=lambda build: build.__name__,
+)
 async def test_program_of_each_language_runs_in_the_sandbox(build: Callable[[Path], list[str]], folder: Path) -> None:
     command = ChildCommand("exec", shlex.join(build(folder)), memory_bytes=_MEMORY)
     launcher = SandboxLauncher("noughts_bots.hosts.warm:main")
