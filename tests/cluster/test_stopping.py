@@ -9,6 +9,7 @@ from tests.support.patience import PATIENCE
 from tests.support.postgresql import server
 
 
+@pytest.mark.at_length
 @pytest.mark.timeout(300)
 async def test_nodes_end_by_sigterm_while_postgresql_is_frozen() -> None:
     async with running_cluster(servers=1, referees=1) as cluster:
