@@ -116,7 +116,10 @@ async function ask() {
 
 function replace(fresh) {
   showTimes(fresh);
-  by("running-part").replaceWith(fresh.getElementById("running-part"));
+  for (const id of ["own-part", "running-part"]) {
+    const part = fresh.getElementById(id);
+    if (part) by(id)?.replaceWith(part);
+  }
   const featured = fresh.getElementById("featured");
   // The page can be older than the events: the same game must not go back to an earlier state.
   if (featured.dataset.live && featured.dataset.live === by("featured").dataset.live) return;
