@@ -1,5 +1,7 @@
 """Actions that cannot be undone ask for confirmation, in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -11,6 +13,11 @@ from tests.support.browser import page_in
 from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
+
+
+def words_of(text: str) -> str:
+    """Return the text without line breaks."""
+    return re.sub(r"\s+", " ", text)
 
 
 def refuse_then_agree(page: Page, button: str, question: str) -> None:
@@ -72,3 +79,51 @@ def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site,
         number = max(int(text) for text in tokens.locator("th").all_inner_texts())
         refuse_then_agree(page, f"Revoke token {number}", f"Revoke token {number}")
         expect(tokens.filter(has_text="revoked")).to_have_count(1)
+
+
+def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    organiser, author = server.token("otto"), server.token("alma")
+    path = "/tournaments/withdrawn-from"
+
+    def send(token: str, address: str, **fields: str) -> None:
+        form = {"csrf": Visitor(token).csrf, **fields}
+        assert site.post(address, form, cookie=f"noughts_token={token}").status == 303
+
+    send(organiser, "/organise", id="withdrawn-from", schedule="round_robin", games_per_pair="4", rated="on")
+    for token, bots in ((organiser, ("otto-bot",)), (author, ("alma-one", "alma-two"))):
+        with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
+            pass
+        for bot in bots:
+            send(token, f"{path}/join", bot=f"bots/{bot}")
+    before = site.get(path, cookie=f"noughts_token={organiser}").text
+    assert "Withdraw alma-one from withdrawn-from? It can enter again until the start." in before
+    # The bots are offline, so no game begins.
+    send(organiser, f"{path}/start")
+    send(organiser, f"{path}/pause")
+    paused = site.get(path, cookie=f"noughts_token={organiser}").text
+    assert re.findall('name="label" value="([^"]+)"', paused) == ["otto-bot"]
+    assert "only the authors can withdraw the other bots" in paused
+    assert (
+        paused.index("Paused: no new games begin") < paused.index(">Resume<") < paused.index('id="withdraw-otto-bot"')
+    )
+    assert "Authors enter their bots on this page until the tournament resumes:" in paused
+    assert "They are added to the 4 games of each pair so far." in paused
+    assert "Another author" not in paused  # no bot is open to organisers
+    assert "The organiser, otto, can resume it. Authors can enter bots while it is paused." in words_of(
+        site.get(path).text
+    )
+    assert "12 games are left." in words_of(site.get(path).text)
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": author, "url": site.address}])
+        page.goto(path)
+        entries = page.get_by_role("list", name="Entered").get_by_role("listitem")
+        expect(entries).to_have_count(2)
+        expect(entries.first).to_contain_text("8 games left")
+        question = (
+            "Withdraw alma-one from withdrawn-from? It loses the 8 games that it has not finished, and cannot return."
+        )
+        refuse_then_agree(page, "Withdraw alma-one", question)
+        expect(entries).to_have_count(1)
+    standings = site.get(path).text.partition('id="standings"')[2]
+    assert ">withdrawn</span>" in words_of(standings)
+    assert ": on request" not in standings

@@ -12,7 +12,7 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, brackets, words
 from noughts_server.web.documents import Document, enum_words, renamed
-from noughts_server.web.joining import takes_first_entries
+from noughts_server.web.joining import takes_entries, takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import OwnHandler, Person, Website
@@ -94,7 +94,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     )
     # The standings, the bracket and the crosstable are those of one moment.
     tournament = {**response["tournament"], "standings": crosstable["standings"]}
-    desk = await permitted_actions(website, request, tournament)
+    desk = await permitted_actions(website, request, tournament, crosstable)
     live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
     last = await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else []
     language = website.views.language(request, _PAGE)
@@ -113,6 +113,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "before": before,
         "standings": tournament["standings"][before : before + _ROWS_OF_STANDINGS],
         "takes_entries": takes_first_entries(tournament),
+        "takes_late_entries": tournament["state"] == "paused" and takes_entries(tournament),
         "desk": desk,
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": rounds,

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_referee.rules import covers
 from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats.round_robin import RoundRobinFormat
 from noughts_server.competition.formats.tournament_format import FixedPairings
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.web import words
@@ -22,7 +23,9 @@ _MOST_PROPOSED = 200
 """Limit of the bots that are searched for those open to organisers."""
 
 
-async def permitted_actions(website: Website, request: Request, tournament: Document) -> Document | None:
+async def permitted_actions(
+    website: Website, request: Request, tournament: Document, crosstable: Document
+) -> Document | None:
     """Return the actions that the signed-in user can perform on the tournament; None if no user is signed in."""
     person = await website.person(request)
     if person is None:
@@ -32,35 +35,77 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
     own_names = {bot["name"] for bot in bots}
     entered_names = {words.bot(row["bot_version"]) for row in tournament["standings"]}
     is_organiser = person.is_admin or tournament["owner"] == person.owner
-    is_over = tournament["state"] in ("finished", "cancelled")
-    active_rows = [row for row in tournament["standings"] if not is_over and not row["withdraw_time"]]
+    open_bots, has_more = (
+        await _open_bots(website, tournament, own_names | entered_names) if is_organiser else ([], False)
+    )
     return {
         "organises": is_organiser,
         "bots": [bot for bot in players if bot["name"] not in entered_names] if takes_entries(tournament) else [],
         "has_bots": bool(bots),
-        "guests": is_organiser and takes_entries(tournament),
-        "open_bots": await _open_bots(website, tournament, own_names | entered_names) if is_organiser else [],
+        "open_bots": open_bots,
+        "guests": bool(open_bots) or has_more,
         "takes_entries": takes_entries(tournament),
-        "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
+        "entries": [
+            {**row, "games_left": _games_left(tournament, crosstable, row)}
+            for row in _withdrawable(tournament, own_names, is_organiser=is_organiser, is_admin=person.is_admin)
+        ],
         "actions": _actions(tournament) if is_organiser else [],
+        "concedes": not person.is_admin and is_organiser and _concedes(tournament, own_names),
         "repeats": is_organiser and tournament["repeat"] is not None,
         "adds": _extended_setting(tournament),
     }
 
 
-async def _open_bots(website: Website, tournament: Document, others: Collection[str]) -> list[str]:
-    """Return the names of bots that an organiser can enter in this open tournament, without the bots `others`."""
-    if tournament["state"] != "open" or not takes_entries(tournament):
+def _withdrawable(
+    tournament: Document, own_bots: Collection[str], *, is_organiser: bool, is_admin: bool
+) -> list[Document]:
+    """Return the rows of the entries that the user can withdraw.
+
+    In a rated tournament that has begun, an organiser whose bots play in it can withdraw only these bots.
+    """
+    if tournament["state"] in ("finished", "cancelled"):
         return []
+    active = [row for row in tournament["standings"] if not row["withdraw_time"]]
+    if is_admin or (is_organiser and not _concedes(tournament, own_bots)):
+        return active
+    return [row for row in active if words.bot(row["bot_version"]) in own_bots]
+
+
+def _concedes(tournament: Document, own_bots: Collection[str]) -> bool:
+    """Return whether bots of the organiser lose the games that the organiser stops: they play rated games of others."""
+    own = [words.bot(row["bot_version"]) in own_bots for row in tournament["standings"]]
+    return tournament["state"] != "open" and tournament["rated"] and any(own) and not all(own)
+
+
+def _games_left(tournament: Document, crosstable: Document, row: Document) -> int:
+    """Return how many games of an entry are scheduled and not over; 0 if the number is unknown."""
+    label = row["label"]
+    pairings = crosstable["matches"] or crosstable["encounters"]
+    if pairings:
+        return sum(int(each["games_left"]) for each in pairings if label in (each["first"], each["second"]))
+    if tournament["sprt"] or not isinstance(format_named(str(tournament["schedule"])), RoundRobinFormat):
+        return 0
+    opponents = len(tournament["standings"]) - 1
+    return max(0, opponents * int(tournament["games_per_pair"]) - int(row["wins"] + row["draws"] + row["losses"]))
+
+
+async def _open_bots(website: Website, tournament: Document, others: Collection[str]) -> tuple[list[str], bool]:
+    """Return the names of bots that an organiser can enter in this tournament now, and whether there can be more.
+
+    The bots `others` are not among them.
+    """
+    if not takes_entries(tournament):
+        return [], False
     list_bots = bots_pb2.ListBotsRequest(page_size=_MOST_PROPOSED, order="rating")
-    bots: list[Document] = (await website.upstream.ask(website.upstream.bots.ListBots, list_bots))["bots"]
-    return [
+    page = await website.upstream.ask(website.upstream.bots.ListBots, list_bots)
+    names = [
         words.short(bot["name"])
-        for bot in bots
+        for bot in page["bots"]
         if bot["open_to_organisers"]
         and bot["name"] not in others
         and covers(bot["declared_variants"], str(tournament["variant"]))
     ]
+    return names, bool(page["next_page_token"])
 
 
 async def start(website: Website, request: Request, person: Person) -> Response:
@@ -148,7 +193,7 @@ def _actions(tournament: Document) -> list[str]:
     extend = ["extend"] if _extended_setting(tournament) else []
     return {
         "open": ["start", "cancel"],
-        "running": ["pause", *extend, "cancel"],
-        "paused": ["start", *extend, "cancel"],
+        "running": ["pause", "cancel", *extend],
+        "paused": ["start", "cancel", *extend],
         "finished": extend,
     }.get(tournament["state"], [])

@@ -17,9 +17,14 @@ document.addEventListener("submit", async (event) => {
   const question = form.dataset.confirm;
   if (!question) return;
   event.preventDefault();
-  const { action } = form;
+  const { action, id } = form;
   // While the question was open, an update of the page can have replaced the form by another one.
-  if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action)
+  if (
+    (await confirmed(question, event.submitter.textContent)) &&
+    form.isConnected &&
+    form.action === action &&
+    form.id === id
+  )
     form.submit();
 });
 
