@@ -2,10 +2,9 @@
 
 from functools import partial
 
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import CONCEDED_FAULT, Result, Termination
 from noughts_referee.work_units import FinishedGame, pack_times
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.schema import CONCEDED_FAULT
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.entries import join_tournament

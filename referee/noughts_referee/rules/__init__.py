@@ -31,6 +31,7 @@ from noughts_referee.rules.last_move import LastMove as LastMove
 from noughts_referee.rules.last_move import MovesError as MovesError
 from noughts_referee.rules.last_move import last_move as last_move
 from noughts_referee.rules.openings import OPENING_RULES as OPENING_RULES
+from noughts_referee.rules.outcome import CONCEDED_FAULT as CONCEDED_FAULT
 from noughts_referee.rules.outcome import DISCONNECTIONS as DISCONNECTIONS
 from noughts_referee.rules.outcome import DRAWN as DRAWN
 from noughts_referee.rules.outcome import FAULTS as FAULTS

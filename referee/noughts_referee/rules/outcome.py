@@ -75,6 +75,9 @@ _DEEDS = {
     Termination.RESIGNED: "resigned",
 }
 
+CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
+"""Why a bot lost an adjudicated game of a rated tournament that its owner ended while the game ran."""
+
 ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
 """Terminations that the stones decided."""
 

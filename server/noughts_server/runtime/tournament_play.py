@@ -16,7 +16,7 @@ from typing import Generic, Protocol
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_referee.rules import InvalidInput
+from noughts_referee.rules import CONCEDED_FAULT, InvalidInput
 from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import DatabaseDamaged, DatabaseUnavailable, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
@@ -25,7 +25,7 @@ from noughts_server.runtime.recorder import COMMITTED_HERE, DAMAGED, PROGRESSED,
 from noughts_server.runtime.supply import Progress, Supply, U
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
-from noughts_server.store.engine.schema import CONCEDED_FAULT, TournamentState
+from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import give_up
 from noughts_server.store.tournaments.tournaments import (

@@ -28,6 +28,25 @@ def with_extra_games(matches: Sequence[Document], games_of_each: int) -> list[Do
     return [{**match, "extra": match["games"] + match["games_left"] > games_of_each} for match in matches]
 
 
+def without_stopped(matches: Sequence[Document], stopped_games: Sequence[Document]) -> list[Document]:
+    """Return the matches of a cancelled knockout as far as they were played: with `stopped`, and fewer winners.
+
+    A match is stopped if the cancellation ended games of it. It has no winner then, and no entry of it advanced.
+    """
+    stopped = {(game["round"], frozenset((game["first"], game["second"]))) for game in stopped_games}
+    reached_later: set[tuple[int, str]] = set()
+    found = []
+    for match in matches:
+        labels = (match["first"], match["second"])
+        is_stopped = (match["round"], frozenset(labels)) in stopped
+        if is_stopped:
+            reached_later |= {(match["round"] + 1, label) for label in labels}
+        first, second = ("" if (match["round"], label) in reached_later else label for label in labels)
+        winner = "" if is_stopped else match["winner"]
+        found.append({**match, "first": first, "second": second, "winner": winner, "stopped": is_stopped})
+    return found
+
+
 def names_of_rounds(rounds: Sequence[Sequence[Document]]) -> list[Round]:
     """Return the rounds, whose texts are their names, e.g. `Round 1` or `Semifinals`."""
     last = len(rounds)

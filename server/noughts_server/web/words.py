@@ -10,7 +10,7 @@ from typing import Any
 from babel.dates import format_skeleton
 from markupsafe import Markup
 
-from noughts_referee.rules import base_name, in_words
+from noughts_referee.rules import CONCEDED_FAULT, base_name, in_words
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
 from noughts_server.core.board_geometry import geometry, longest_line
@@ -264,6 +264,8 @@ def how_ended(game: Mapping[str, Any]) -> str:
         return _("void")
     if game["termination"] == "adjudicated" and not game["moves"]:
         return _("walkover")
+    if game.get("fault") == CONCEDED_FAULT:
+        return _("stopped by the organiser")
     if game["termination"] == "line" and won:
         board = geometry(game["variant"])
         length = longest_line(board, won, game["moves"][-1]) if board else len(won)

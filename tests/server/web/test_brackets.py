@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from starlette.requests import Request
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2
-from noughts_referee.rules import Result
+from noughts_referee.rules import CONCEDED_FAULT, Result, Termination
 from noughts_server.competition.formats import KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
 from noughts_server.convert.games import game_message
 from noughts_server.convert.tournaments import crosstable_message, tournament_message
@@ -18,7 +18,7 @@ from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import list_games
 from noughts_server.store.games.standings import crosstable, standings
-from noughts_server.store.tournaments.tournaments import get_tournament, start_tournament
+from noughts_server.store.tournaments.tournaments import cancel_tournament, get_tournament, start_tournament
 from noughts_server.web.brackets import reached, seeds, with_extra_games
 from noughts_server.web.documents import Document, document
 from noughts_server.web.pages.tournament import tournament_page
@@ -56,6 +56,8 @@ class StoreBehindPages:
     def _games(connection: Connection, request: Any) -> Message:
         stored = list_games(connection, "cup", size=request.page_size, after=request.after).items
         games = [] if request.faults_only else [game_message(game) for game in stored]
+        if request.termination:
+            games = [game for game in games if game.termination == request.termination]
         return games_pb2.ListGamesResponse(games=games)
 
 
@@ -174,6 +176,51 @@ async def test_tied_match_that_waits_for_the_others_says_so(arena: Arena) -> Non
     await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
     await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
     assert "Level: extra games follow" in await page_of_cup(arena, "bracket")
+
+
+async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena: Arena) -> None:
+    cup = await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    first, second = (await arena.play(cup))[:2]
+    await arena.commit(
+        [
+            first._replace(result=Result.DRAW, termination=Termination.LINE),
+            second._replace(
+                result=Result.FIRST_WINS, termination=Termination.ADJUDICATED, fault=CONCEDED_FAULT, moves=bytes([4])
+            ),
+        ]
+    )
+    assert "Game 1 of 2" in await page_of_cup(arena)
+    await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    page = await page_of_cup(arena)
+    assert "Cancelled after 2 games (Semifinals)" in page
+    assert "1 live game of the organiser’s bots was stopped and counts as lost by them." in page
+    bracket, _, rest = page.partition('id="bracket"')[2].partition("</section>")
+    assert ">stopped by the organiser</a>" in bracket
+    assert "not finished" in bracket
+    assert "not played" in bracket
+    assert not re.search("Game 1 of 2|to be decided|extra pairs|playing|winner", bracket)
+    assert "stopped by the organiser, 1 move" in rest.partition('id="last"')[2]
+    assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
+    assert "Tie broken" not in page
+    assert "cancelled <time" in page
+
+
+async def test_cancelled_tournament_says_who_led_or_that_nothing_began(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:3])
+    await commit_results(arena, {1: Result.FIRST_WINS})
+    await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    page = re.sub("<[^>]+>", "", await page_of_cup(arena))
+    assert "Cancelled after 1 of 6 games" in page
+    assert re.search("There is no winner. (ann|bob|cy) led with 1 point in 1 game. All games with a result", page)
+
+
+async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:3], start=False)
+    await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    page = await page_of_cup(arena)
+    assert "Cancelled before the start" in page
+    assert "No game was played, and no rating changed." in page
+    assert "ended <time" not in page
 
 
 async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:

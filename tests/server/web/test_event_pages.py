@@ -160,6 +160,35 @@ def test_list_of_tournaments_has_winners_and_an_archive(site: Site, browser: Bro
         assert accessibility_errors(page) == []
 
 
+@pytest.mark.processes
+def test_list_has_cancelled_tournaments_among_those_that_ended(lea: Organiser, site: Site) -> None:
+    path = lea.send("/organise", id="called-off", schedule="round_robin", bank="")
+    lea.send(f"{path}/cancel")
+    text = site.get("/tournaments").text
+    row = text.partition('id="finished"')[2].partition(f'href="{path}"')[2].partition("</tr>")[0]
+    assert 'class="state cancelled"' in row
+    games = site.get(f"{path}/games").text
+    assert "No game was played." in games
+    assert "data-filters" not in games
+
+
+@pytest.mark.processes
+def test_paused_tournaments_are_not_among_the_live_ones(lea: Organiser, site: Site) -> None:
+    path = lea.send("/organise", id="resting", schedule="round_robin", bank="")
+    bots = ("rest-a", "rest-b")
+    with in_other_thread(bots_online(lea.address, lea.token, **dict.fromkeys(bots, "random"))):
+        pass
+    # The bots are offline, so no game begins.
+    for bot in bots:
+        lea.send(f"{path}/join", bot=f"bots/{bot}")
+    lea.send(f"{path}/start")
+    lea.send(f"{path}/pause")
+    live, _, others = site.get("/tournaments").text.partition('id="paused"')
+    assert f'href="{path}"' not in live
+    assert f'href="{path}"' in others.partition("</section>")[0]
+    lea.send(f"{path}/cancel")
+
+
 # A browser without a window says that notifications are denied, also if the context has granted them.
 RECORD = """
 window.shown = [];

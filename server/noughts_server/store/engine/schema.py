@@ -458,9 +458,6 @@ machine_scores = Table(
     Column("squares", Float(53), nullable=False),
 )
 
-CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
-"""In `games.fault`: why a bot lost a game of a rated tournament that its owner ended while it ran."""
-
 _RESIGNED = int(Termination.RESIGNED)
 LOST_BY_FAULT = text(
     f"termination IN ({', '.join(str(int(each)) for each in sorted(FORFEITS))})"

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Row, func, select
 
-from noughts_referee.rules import FORFEITS, Result, Termination
+from noughts_referee.rules import CONCEDED_FAULT, FORFEITS, Result, Termination
 from noughts_server.core.resource_names import bot_name, game_name, tournament_name
 from noughts_server.core.turns import give_way
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import (
-    CONCEDED_FAULT,
     LARGE_MOVES,
     bot_scores,
     bots,

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
+from noughts_referee.rules import CONCEDED_FAULT
 from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
@@ -23,6 +24,8 @@ _PAGE = "tournament/tournament.html.jinja"
 _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
 _MOST_FAULTS = 10
+_MOST_ADJUDICATED = 1000
+"""The adjudicated games of a cancelled tournament among which are those that the cancellation ended."""
 _LAST_GAMES = 8
 """The last games that the overview shows."""
 _MOST_IN_CROSSTABLE = 40
@@ -103,6 +106,8 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     if names:
         tournament, crosstable, faults = (renamed(each, names) for each in (tournament, crosstable, faults))
         live, last = (renamed(live[0], names), live[1]), renamed(last, names)
+    stopped_games = await _stopped_games(website, tournament)
+    crosstable = {**crosstable, "matches": brackets.without_stopped(crosstable["matches"], stopped_games)}
     before = _rows_before(request)
     rounds = _rounds(brackets.with_extra_games(crosstable["matches"], tournament["games_per_pair"]))
     pairings = _rounds(brackets.with_extra_games(crosstable["encounters"], tournament["games_per_pair"]))
@@ -122,6 +127,8 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "seeds": brackets.seeds(rounds),
         "reached": brackets.reached(rounds),
         "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
+        "cancelled_in": current_round(tournament, crosstable) if tournament["state"] == "cancelled" else None,
+        "stopped_games": stopped_games,
         "boards": live[0],
         "live_games": live[1],
         "pairings": pairings,
@@ -149,6 +156,17 @@ async def _last_games(website: Website, tournament: Document) -> list[Document]:
     last = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=count)
     games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, last))["games"]
     return games
+
+
+async def _stopped_games(website: Website, tournament: Document) -> list[Document]:
+    """Return the games that the cancellation of the tournament ended: its organiser's bots lost them."""
+    if tournament["state"] != "cancelled" or not tournament["rated"] or not tournament["games_done"]:
+        return []
+    adjudicated = games_pb2.ListGamesRequest(
+        parent=tournament["name"], termination=types_pb2.TERMINATION_ADJUDICATED, page_size=_MOST_ADJUDICATED
+    )
+    games = (await website.upstream.ask(website.upstream.games.ListGames, adjudicated))["games"]
+    return [game for game in games if game["fault"] == CONCEDED_FAULT]
 
 
 async def _live_games(website: Website, tournament: Document) -> tuple[list[Document], list[int]]:

@@ -19,13 +19,13 @@ _NEVER = "9999"
 
 _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
-_NEWEST_FINISHED = 20
+_NEWEST_ENDED = 20
 _WITH_ROUND = 10
 """Live tournaments whose rounds the page names."""
 
 
 async def tournaments_page(website: Website, request: Request) -> Response:
-    """Return the live, upcoming and newest finished tournaments; with a filter, a list of those that match."""
+    """Return the live, upcoming and newest ended tournaments; with a filter, a list of those that match."""
     if any(request.query_params.get(name) for name in (*_FILTERS, "page_token")):
         page = await list_page(website, request, api_routes.TOURNAMENTS, *_FILTERS)
         challenges = request.query_params.get("challenges") == "true"
@@ -61,24 +61,29 @@ def _start(tournament: Document) -> str:
 
 
 async def _calendar(website: Website) -> Document:
-    """Return the live tournaments, the next ones by their start, the newest finished ones, and their months."""
-    running, paused, upcoming, finished = await asyncio.gather(
+    """Return the live and paused tournaments, the next ones by their start, the newest ended ones, and the archive."""
+    running, paused, upcoming, finished, cancelled = await asyncio.gather(
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_PAUSED, _MOST_LISTED),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_OPEN, _MOST_LISTED),
-        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_FINISHED, show_months=True),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_ENDED, show_months=True),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_CANCELLED, _NEWEST_ENDED),
     )
     live = [*running["tournaments"], *paused["tournaments"]]
+    ended = [*finished["tournaments"], *cancelled["tournaments"]]
     return {
-        "live": live,
+        "live": running["tournaments"],
+        "paused": paused["tournaments"],
         "rounds": await current_rounds(website.upstream, live[:_WITH_ROUND]),
         "upcoming": sorted(upcoming["tournaments"], key=_start),
-        "finished": finished["tournaments"],
+        "ended": sorted(ended, key=lambda each: str(each["end_time"]), reverse=True)[:_NEWEST_ENDED],
         "months": finished["months"],
         "more": {
             "running": bool(running["next_page_token"]),
             "open": bool(upcoming["next_page_token"]),
+            "paused": bool(paused["next_page_token"]),
             "finished": bool(finished["next_page_token"]),
+            "cancelled": bool(cancelled["next_page_token"]),
         },
     }
 
