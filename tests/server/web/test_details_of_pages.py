@@ -76,6 +76,22 @@ def test_long_names_make_no_page_wider_than_a_phone(browser: Browser) -> None:
 
 
 @pytest.mark.processes
+def test_a_phone_shows_all_tabs_and_says_that_a_table_scrolls(site: Site, cup: str, browser: Browser) -> None:
+    right = "link => link.getBoundingClientRect().right"
+    arrow = "table => parseFloat(getComputedStyle(table.closest('.scroll'), '::after').height)"
+    with page_in(browser, site.address, viewport=PHONE) as page:
+        page.goto(f"/{cup}?tab=crosstable")
+        assert all(tab.evaluate(right) < PHONE["width"] for tab in page.locator(".tabs a").all())
+        tops = "links => new Set(links.map(link => link.getBoundingClientRect().top)).size"
+        assert page.locator(".title-row > a, .title-row .menu > summary").evaluate_all(tops) == 1
+        table = page.locator(".heat")
+        assert table.evaluate(arrow) == 0
+        page.set_viewport_size({"width": 220, "height": 844})
+        table.locator("th").first.evaluate("cell => { cell.style.minWidth = '30rem' }")
+        page.wait_for_function(f"({arrow})(document.querySelector('.heat')) > 0")
+
+
+@pytest.mark.processes
 def test_names_of_usual_length_are_whole_in_tables(browser: Browser) -> None:
     names = ["moth", "perfectionist", "threat-hunter-v10000"]
     whole = """cell => {

@@ -84,6 +84,9 @@ def test_finished_tournament_tells_its_story_with_boards(site: Site, browser: Br
     assert site.get(swiss).headers["etag"] == site.get(swiss).headers["etag"]
     # Other tabs do not compute it.
     assert 'id="story"' not in site.get(f"{swiss}?tab=standings").text
+    # The two columns end at about the same height, because the story is below the standings.
+    side = site.get(swiss).text.partition('<div class="side">')[2]
+    assert side.index('id="standings"') < side.index('id="story"')
     with page_in(browser, site.address) as page:
         for width, height in (PHONE, DESKTOP):
             page.set_viewport_size({"width": width, "height": height})

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import listing
 from noughts_server.web.signin import Visitor
+from noughts_server.web.words import how_ended
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import page_in
@@ -76,6 +77,14 @@ def test_games_have_boards_and_pages(site: Site, cup: str, monkeypatch: pytest.M
     assert "7–8 of 8" in third
     assert re.findall(r'href="([^"]+)" rel="prev"', third) == [f"/{cup}/games?after=3"]
     assert 'rel="next"' not in third
+
+
+def test_last_games_come_newest_first_with_pieces_and_how_they_ended(site: Site, cup: str) -> None:
+    last = site.get(f"/{cup}").text.partition('id="last"')[2].partition("</section>")[0]
+    assert re.findall(r"Game (\d+)</span>", last) == ["8", "7", "6", "5", "4", "3", "2", "1"]
+    assert last.count('<svg class="piece board marks"') == 16
+    newest = site.get(f"/api/v1/{cup}/games").document["games"][-1]
+    assert f"{how_ended(newest)}, move {len(newest['moves'])}</span>" in last
 
 
 def test_games_are_filtered_by_bot_result_and_ending(site: Site, cup: str) -> None:

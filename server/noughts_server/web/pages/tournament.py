@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import CONCEDED_FAULT
+from noughts_server.competition.formats import format_named
 from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
@@ -150,12 +151,15 @@ def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]
 
 
 async def _last_games(website: Website, tournament: Document) -> list[Document]:
-    # While the tournament runs, the games fill one row, so that the rest of the page does not move.
-    count = _LAST_GAMES // 2 if tournament["state"] == "running" else _LAST_GAMES
+    """Return the last games, newest first."""
+    # While the tournament runs, the games fill one row, so that the rest of the page does not move. A row below a
+    # bracket is as wide as the page.
+    has_short_row = tournament["state"] == "running" and not format_named(str(tournament["schedule"])).places_by_bracket
+    count = _LAST_GAMES // 2 if has_short_row else _LAST_GAMES
     after = max(0, tournament["games_done"] - count)
     last = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=count)
     games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, last))["games"]
-    return games
+    return games[::-1]
 
 
 async def _stopped_games(website: Website, tournament: Document) -> list[Document]:
