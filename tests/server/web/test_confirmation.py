@@ -96,9 +96,13 @@ def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, si
         for bot in bots:
             send(token, f"{path}/join", bot=f"bots/{bot}")
     before = site.get(path, cookie=f"noughts_token={organiser}").text
+    assert "Cancel withdrawn-from for good? It has not started, so no rating changes." in words_of(before)
     assert "Withdraw alma-one from withdrawn-from? It can enter again until the start." in before
     # The bots are offline, so no game begins.
     send(organiser, f"{path}/start")
+    running = words_of(site.get(path, cookie=f"noughts_token={organiser}").text)
+    assert "for good? It cannot be resumed, and there is no winner. Your bots lose the games that they are" in running
+    assert "The games that are over keep their results and count for ratings." in running
     send(organiser, f"{path}/pause")
     paused = site.get(path, cookie=f"noughts_token={organiser}").text
     assert re.findall('name="label" value="([^"]+)"', paused) == ["otto-bot"]

@@ -170,6 +170,7 @@ def test_list_has_cancelled_tournaments_among_those_that_ended(lea: Organiser, s
     text = site.get("/tournaments").text
     row = text.partition('id="finished"')[2].partition(f'href="{path}"')[2].partition("</tr>")[0]
     assert 'class="state cancelled"' in row
+    assert 'data-word="winner"' not in row
     games = site.get(f"{path}/games").text
     assert "No game was played." in games
     assert "data-filters" not in games
