@@ -199,7 +199,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "not finished" in bracket
     assert "not played" in bracket
     assert not re.search("Game 1 of 2|to be decided|extra pairs|playing|winner", bracket)
-    assert "stopped by the organiser, 1 move" in rest.partition('id="last"')[2]
+    assert "stopped by the organiser, move 1" in rest.partition('id="last"')[2]
     assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
     assert "Tie broken" not in page
     assert "cancelled <time" in page
