@@ -18,7 +18,12 @@ from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import list_games
 from noughts_server.store.games.standings import crosstable, standings
-from noughts_server.store.tournaments.tournaments import cancel_tournament, get_tournament, start_tournament
+from noughts_server.store.tournaments.tournaments import (
+    cancel_tournament,
+    get_tournament,
+    pause_tournament,
+    start_tournament,
+)
 from noughts_server.web.brackets import reached, seeds, with_extra_games
 from noughts_server.web.documents import Document, document
 from noughts_server.web.pages.tournament import tournament_page
@@ -241,6 +246,13 @@ async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule:
     tabs = ("overview", "standings", "bracket", "rounds", "chart", "crosstable", "rules")
     for tab in tabs:
         assert "</html>" in await page_of_cup(arena, tab, 1)
+    await arena.store.write(partial(pause_tournament, slug="cup"))
+    paused = await page_of_cup(arena)
+    assert "Paused: no new games begin" in paused
+    assert "The organiser, alice, can resume it." in paused
+    assert ("games are left." in paused) is (schedule is ROUND_ROBIN)
+    assert ("Authors can enter bots while it is paused." in paused) is (schedule is not KNOCKOUT)
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     if schedule is LADDER:
         assert "A ladder has no end" in await page_of_cup(arena)
         return
