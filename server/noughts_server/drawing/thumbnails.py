@@ -26,9 +26,13 @@ def thumbnail(game: Document, *, own: bool = False) -> Markup:
         for side, kind in enumerate(kinds)
     )
     won = game.get("winning_cells") or []
+    if board["layers"] > 1:
+        # A line across layers cannot be drawn, so its cells are marked.
+        cells = "".join("M{} {}h0".format(*_centre(board, cell)) for cell in won)
+        back += f'<path class="won-cells" d="{cells}"/>' if won else ""
     lines = winning_lines(board, won, game["moves"][-1]) if won else []
     ends = "".join("M{} {}L{} {}".format(*_centre(board, first), *_centre(board, last)) for first, last in lines)
-    line = f'<path class="won" d="{ends}"/>' if won else ""
+    line = f'<path class="won" d="{ends}"/>' if lines else ""
     return Markup(  # noqa: S704  # numbers and our own words
         f'<svg class="thumb {board["look"]}" viewBox="{_view(board)}" aria-hidden="true">{back}{sides}{line}</svg>'
     )

@@ -125,7 +125,7 @@ def _decision(tournament: Document, first: list[str], games: dict[int, Document]
     story, standings = tournament["story"], tournament["standings"]
     if len(first) > 1:
         text = _("%(names)s share the first place.", names=words.and_words(first))
-        return Sentence(_("Not decided"), text, None)
+        return Sentence(_("Shared win"), text, None)
     if game := games.get(story["decided_game"]):
         title = (
             _("Decided in round %(round)s", round=story["decided_round"])

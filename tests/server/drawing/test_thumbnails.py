@@ -32,3 +32,11 @@ def test_a_small_board_has_the_winning_line_through_the_last_move() -> None:
     game = {"variant": "tictactoe", "moves": [0, 3, 2, 4, 1], "winning_cells": [0, 1, 2]}
     assert re.findall(r'class="won" d="(.*?)"', thumbnail(game)) == ["M0.5 0.5L2.5 0.5"]
     assert thumbnail({**game, "variant": "plugin:missing"}) == ""
+
+
+def test_a_small_board_in_layers_marks_the_cells_of_a_line_across_layers() -> None:
+    game = {"variant": "qubic", "moves": [0, 1, 16, 2, 32, 3, 48], "winning_cells": [0, 16, 32, 48]}
+    drawn = thumbnail(game)
+    assert re.findall(r'class="won-cells" d="(.*?)"', drawn) == ["M0.5 0.5h0M5.5 0.5h0M0.5 5.5h0M5.5 5.5h0"]
+    assert 'class="won"' not in drawn
+    assert 'class="won-cells"' not in thumbnail({**game, "winning_cells": []})

@@ -100,6 +100,33 @@ def test_finished_tournament_tells_its_story_with_boards(site: Site, browser: Br
 
 
 @pytest.mark.processes
+def test_bots_that_share_a_place_stand_on_one_step(lea: Organiser, site: Site) -> None:
+    # The first side wins each game.
+    bots = {f"same-{letter}": "first-free" for letter in "abcd"}
+    text = site.get(lea.finish("same", bots, schedule="round_robin", games_per_pair="2")).text
+    podium = text.partition('<ol class="steps">')[2].partition("</ol>")[0]
+    assert re.findall(r'<li class="(step-\d)"', podium) == ["step-1"]
+    assert len(re.findall(r'<a href="/bots/same-\w"', podium)) == 3
+    assert "and 1 other" in podium
+    assert "Shared win" in words_of(text)
+
+
+@pytest.mark.processes
+def test_a_level_knockout_says_what_decided_it_and_ranks_without_points(lea: Organiser, site: Site) -> None:
+    bots = {f"even-{letter}": "first-free" for letter in "abcd"}
+    path = lea.finish("even", bots, schedule="knockout", games_per_pair="2")
+    text = site.get(path).text
+    way = text.partition('<ol class="way">')[2].partition("</ol>")[0]
+    assert re.findall(r'<span class="note">(level: .*?)</span>', way) == ["level: higher seed"] * 2
+    heads = [
+        re.findall(r'<th scope="col"[^>]*>([\w#]+)</th>', page.partition('id="standings"')[2].partition("</thead>")[0])
+        for page in (text, site.get(f"{path}?tab=standings").text)
+    ]
+    assert heads[0] == ["#", "bot", "reached"]
+    assert heads[1].index("points") > heads[1].index("lost")
+
+
+@pytest.mark.processes
 def test_knockout_tells_of_its_final(lea: Organiser, site: Site) -> None:
     bots = {"last-a": "minimax", "last-b": "first-free", "last-c": "random", "last-d": "random"}
     path = lea.finish("last", bots, schedule="knockout")
