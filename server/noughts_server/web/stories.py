@@ -111,9 +111,9 @@ def _lead(story: Document, first: list[str], games: dict[int, Document]) -> Sent
     if game is None:
         text = changed if changes else _("No bot ever took the lead from another.")
     elif changes and story["lead_round"]:
-        text = f"{changed} {_('%(leader)s was ahead for good from round %(round)s on.', **values)}"
+        text = changed + " " + _("%(leader)s was ahead for good from round %(round)s on.", **values)
     elif changes:
-        text = f"{changed} {_('%(leader)s was ahead for good from game %(game)s on.', **values)}"
+        text = changed + " " + _("%(leader)s was ahead for good from game %(game)s on.", **values)
     elif story["lead_round"]:
         text = _("The lead never changed: %(leader)s was ahead from round %(round)s on.", **values)
     else:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Browser, expect
 
+from noughts_server.core.messages import in_language
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.languages import languages
 from noughts_server.web.signin import Visitor
 from noughts_server.web.stories import place, sentences
 from noughts_server.web.words import and_words, month, until
@@ -320,6 +322,9 @@ def test_story_names_ties_and_the_last_lead() -> None:
         "The lead changed twice. a was ahead for good from round 3 on.",
         "a and b have the same points; a is first by wins.",
     ]
+    with in_language(languages()["cs"]):
+        lead, _ = sentences(tournament, [], {7: game})
+    assert lead.text == "Vedení se změnilo dvakrát. Od kola 3 trvale vedl bot a."
     shared = [{**row, "rank": 1} for row in rows]
     assert [each.text for each in sentences({**tournament, "standings": shared}, [], {})] == [
         "The lead changed twice.",
