@@ -42,8 +42,14 @@ def forecast_of(tournament: Document, entries: int = 0) -> Forecast:
 
 
 def whole_number_of_games(tournament: Document) -> int:
-    """Return the number of all games of a tournament in a list; 0 if it is unknown, e.g. because a test ends it."""
-    return 0 if tournament["sprt"] else expected_games(tournament, tournament["entries"])
+    """Return the number of all games of a tournament in a list; 0 if it is unknown.
+
+    A test can end a tournament at any time, and extra games after tied matches change the number of a knockout.
+    """
+    is_knockout = format_named(str(tournament["schedule"])).places_by_bracket
+    if tournament["sprt"] or (is_knockout and tournament["state"] != "finished"):
+        return 0
+    return expected_games(tournament, tournament["entries"])
 
 
 def expected_total(kind: TournamentFormat, settings: FormatSettings, scheduled: int, entries: int) -> int:

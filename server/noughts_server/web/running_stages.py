@@ -50,10 +50,22 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """How many matches are over; byes are no matches."""
+
+    over: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunningStage:
-    """How far a tournament is. Both are empty for a format without rounds and with an end."""
+    """How far a tournament is. Everything is empty for a format without rounds and with an end."""
 
     round: Round | None = None
+    in_round: Matches | None = None
+    """The matches of this round of a knockout."""
+    in_bracket: Matches | None = None
+    """The matches of all rounds of a knockout, also those whose bots are not known yet."""
     climbers: tuple[Climber, ...] = ()
 
 
@@ -65,7 +77,7 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
             request = tournaments_pb2.GetCrosstableRequest(name=tournament.name, top=1)
             table = await upstream.ask(upstream.tournaments.GetCrosstable, request)
             if kind.places_by_bracket:
-                return RunningStage(round=knockout_round(table["matches"]))
+                return knockout_stage(table["matches"])
             forecast = kind.forecast(tournament, len(tournament.standings)) if len(tournament.standings) > 1 else None
             return RunningStage(round=numbered_round(table["encounters"], (forecast and forecast.rounds) or 0))
         if kind.endless:
@@ -112,6 +124,21 @@ def knockout_round(matches: Sequence[Document]) -> Round | None:
         by_round.setdefault(match["round"], []).append(match)
     open_rounds = [number for number, pairs in by_round.items() if any(not pair["winner"] for pair in pairs)]
     return Round(min(open_rounds), max(by_round), is_knockout=True) if open_rounds else None
+
+
+def knockout_stage(matches: Sequence[Document]) -> RunningStage:
+    """Return how far a bracket is: its round, and the matches that are over in this round and in all rounds."""
+    current = knockout_round(matches)
+    if current is None:
+        return RunningStage(in_bracket=matches_over(matches) if matches else None)
+    in_round = [match for match in matches if match["round"] == current.number]
+    return RunningStage(round=current, in_round=matches_over(in_round), in_bracket=matches_over(matches))
+
+
+def matches_over(matches: Sequence[Document]) -> Matches:
+    """Return how many of the matches have a winner."""
+    played = [match for match in matches if match["decision"] != "bye"]
+    return Matches(over=sum(bool(match["winner"]) for match in played), whole=len(played))
 
 
 def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:

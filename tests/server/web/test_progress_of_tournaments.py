@@ -38,7 +38,13 @@ def test_finished_tournament_counts_the_games_that_were_played() -> None:
 
 @pytest.mark.parametrize(
     "schedule, entries, sprt, whole",
-    [("swiss", 8, "", 24), ("swiss", 0, "", 0), ("round_robin", 0, "", 8), ("match", 2, "elo0=0,elo1=5", 0)],
+    [
+        ("swiss", 8, "", 24),
+        ("swiss", 0, "", 0),
+        ("round_robin", 0, "", 8),
+        ("match", 2, "elo0=0,elo1=5", 0),
+        ("knockout", 8, "", 0),
+    ],
 )
 def test_lists_have_no_whole_if_it_is_unknown(schedule: str, entries: int, sprt: str, whole: int) -> None:
     tournament = {**SETTINGS, "schedule": schedule, "games_total": 8, "entries": entries, "sprt": sprt}

@@ -1,11 +1,12 @@
 """The home page says how far tournaments are: the round of a knockout or Swiss, the climbers of a ladder."""
 
+import re
 from typing import Any
 
 import pytest
 
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.running_stages import Climber, climbers, knockout_round, numbered_round
+from noughts_server.web.running_stages import Climber, Matches, climbers, knockout_round, knockout_stage, numbered_round
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -16,7 +17,7 @@ from tests.support.site import Site
 def matches(*open_matches: int) -> list[dict[str, Any]]:
     """Return a bracket of 16 entries with this number of open matches in each round."""
     return [
-        {"round": number, "winner": "" if match < open_matches[number - 1] else "ann"}
+        {"round": number, "winner": "" if match < open_matches[number - 1] else "ann", "decision": ""}
         for number in range(1, 5)
         for match in range(2 ** (4 - number))
     ]
@@ -36,6 +37,13 @@ def test_rounds_of_a_knockout_have_their_names(open_matches: tuple[int, ...], wo
     assert knockout_round(matches(0, 0, 0, 0)) is None
 
 
+def test_progress_of_a_knockout_counts_matches_without_byes() -> None:
+    stage = knockout_stage(matches(0, 3, 2, 1))
+    assert (str(stage.round), stage.in_round, stage.in_bracket) == ("Quarterfinals", Matches(1, 4), Matches(9, 15))
+    bye = {"round": 1, "winner": "ann", "decision": "bye"}
+    assert knockout_stage([bye, *matches(1, 4, 2, 1)]).in_round == Matches(7, 8)
+
+
 def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
     pairings = [{"round": 1}, {"round": 2}]
     assert str(numbered_round(pairings, 5)) == "Round 2 of 5"
@@ -53,9 +61,15 @@ def test_climbers_are_the_bots_of_the_ladder_that_rise_most() -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("schedule, words", [("swiss", "Round 1 of 2"), ("knockout", "Semifinals")])
+@pytest.mark.parametrize(
+    "schedule, words, more",
+    [
+        ("swiss", "Round 1 of 2", ""),
+        ("knockout", "Semifinals", ": 0 of 2 matches are over"),
+    ],
+)
 def test_lists_of_live_tournaments_name_the_round(
-    server: ServerUnderTest, site: Site, schedule: str, words: str
+    server: ServerUnderTest, site: Site, schedule: str, words: str, more: str
 ) -> None:
     token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
@@ -69,6 +83,9 @@ def test_lists_of_live_tournaments_name_the_round(
     for bot in bots:
         assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
-    eventually(lambda: f">{words}</span>" in site.get("/").text)
+    eventually(lambda: f">{words}{more}</span>" in re.sub(r"\s*\n\s*", "", site.get("/").text))
     assert f"<b>{words}</b>" in site.get("/tournaments").text
+    # The number of games of a knockout grows, but not that of its matches.
+    has_bar_of_matches = '<progress max="3" value="0" aria-label="Matches played">' in site.get("/").text
+    assert has_bar_of_matches == (schedule == "knockout")
     assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303

@@ -78,7 +78,7 @@ function showTournaments() {
   for (const row of document.querySelectorAll("#running [data-name]")) {
     const told = view.tournaments.get(row.dataset.name);
     if (!told) continue;
-    const bar = row.querySelector("progress");
+    const bar = row.querySelector("progress[data-expected]");
     if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
     row.dataset.done ??= told.games_done;
     isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
