@@ -72,7 +72,7 @@ async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest,
         assert content["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
         views = Views(static_files()[0], signing_in=False, playing=False, public_url="")
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
-        assert await views.text(request, "home.html.jinja", **content)
+        assert await views.text(request, "home.html.jinja", **content, own=None)
         hub.close()
         await upstream.close()
 
