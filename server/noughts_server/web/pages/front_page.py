@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.formats import format_of
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
@@ -154,8 +155,19 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         },
         "best": best,
         "running_stages": {tournament.name: stage for tournament, stage in zip(running, stages, strict=True)},
-        "finished": [with_board({**game, "state": "ended"}) for game in ended_games],
+        "finished": [
+            with_board({**game, "state": "ended", "shortest_win": _shortest_win(game["variant"])})
+            for game in ended_games
+        ],
     }
+
+
+def _shortest_win(variant: str) -> int:
+    """Return the moves of the shortest possible win; 0 for a variant of a plugin that is not installed here."""
+    try:
+        return parse_variant(variant).shortest_win
+    except VariantError:
+        return 0
 
 
 async def _part(missing: Part, call: Awaitable[Part], failures: list[Failure] | None = None) -> Part:
