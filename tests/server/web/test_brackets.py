@@ -158,6 +158,9 @@ async def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(arena: 
     assert re.findall(r'<span class="points">([^<]*)</span>', page)[:4] == ["1", "0", "0", "0"]
     assert "<b>Semifinals</b>" in page
     assert "0 of 2 matches are over" in page
+    # The number of games can grow, but not that of the matches.
+    assert re.search(r'<progress max="3" value="0"\s+aria-label="Matches played"', page)
+    assert '<span id="done">1</span> game<' in page
     # A game that waits is named without a link.
     assert "Game 2 of 2" in await page_of_cup(arena, "bracket")
     assert 'class="now"' not in await page_of_cup(arena, "bracket")
@@ -167,8 +170,8 @@ async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:2], schedule=KNOCKOUT)
     await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
     page = await page_of_cup(arena, "overview", 3)
-    assert '<a class="now" href="/tournaments/cup/games/3">Extra game 1</a>' in page
-    assert "1 is level and plays extra games" in page
+    assert '<a class="now" href="/tournaments/cup/games/3">Extra game 1 of at most 8</a>' in page
+    assert "1 plays extra games" in page
     await commit_results(arena, {3: Result.FIRST_WINS, 4: Result.DRAW})
     page = await page_of_cup(arena)
     assert "4 games</a>, won in extra games" in page

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import CONCEDED_FAULT
 from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats.knockout import EXTRA_PAIRS
 from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
@@ -124,6 +125,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": rounds,
         "round_names": round_names,
+        "most_extra_games": 2 * EXTRA_PAIRS,
         "stages": {name.number: name for name in round_names},
         "seeds": brackets.seeds(rounds),
         "reached": brackets.reached(rounds),

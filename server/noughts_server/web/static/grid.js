@@ -100,7 +100,11 @@ function fill(card, game) {
   card.classList.toggle("over", game.state === "ended");
   const { moves, state } = game;
   const last = game.board ? cellName(game.board, moves.at(-1)) : moves.at(-1);
-  const live = moves.length ? _("move %(number)s: %(cell)s", { number: moves.length, cell: last }) : stateOf(game);
+  const live = moves.length
+    ? _("move %(number)s: %(cell)s", { number: moves.length, cell: last })
+    : game.state === "running"
+      ? _("about to begin")
+      : stateOf(game);
   const said = state === "ended" ? (game.result === "*" ? _("void") : ending(game)) : live;
   // The text changes with each move, like the board.
   if (game.board && card.querySelector(".said").textContent !== said) {

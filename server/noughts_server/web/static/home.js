@@ -63,7 +63,9 @@ function showFeatured() {
       ? result()
       : game.moves.length
         ? _("Move %(number)s", { number: game.moves.length })
-        : stateOf(game),
+        : game.state === "running"
+          ? _("about to begin")
+          : stateOf(game),
   );
 }
 
