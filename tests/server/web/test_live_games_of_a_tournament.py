@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.pages.tournament import boards_of
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -101,3 +102,9 @@ def test_heading_of_the_boards_says_whether_one_is_live(
         expect(page.locator(f"#grid .small-game{'.over' if state == 'ended' else '.live'}")).to_have_count(1)
         expect(page.locator("#boards")).to_have_text(heading)
     assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303
+
+
+def test_boards_are_without_games_that_are_over_while_others_are_played() -> None:
+    over, live = {"name": "a", "state": "ended"}, {"name": "b", "state": "running"}
+    assert boards_of([over, live]) == [live]
+    assert boards_of([over]) == [over]

@@ -180,10 +180,15 @@ async def _live_games(website: Website, tournament: Document) -> tuple[list[Docu
     if tournament["state"] == "running":
         with suppress(Failure):
             snapshot = await website.hub.snapshot_of(tournament["name"])
-            return list(snapshot["games"]), [
+            return boards_of(snapshot["games"]), [
                 number for each in snapshot["tournaments"] for number in each["live_games"]
             ]
     return [], []
+
+
+def boards_of(games: list[Document]) -> list[Document]:
+    """Return the games that are not over; if all are over, all of them."""
+    return [game for game in games if game["state"] != "ended"] or list(games)
 
 
 def _rows_before(request: Request) -> int:

@@ -5,6 +5,7 @@ import { refreshParts } from "./parts.js";
 import { _, count } from "./words.js";
 
 const TABLES_EVERY = 3000;
+const HELD = 5000; // Milliseconds for which a board shows the result of its game while other games are played.
 const page = document.getElementById("tournament");
 const began = performance.now();
 // The state in the page: it can have changed before the first event.
@@ -15,15 +16,32 @@ let told = null;
 let wanted = false;
 let asking = false;
 let drawing = 0;
+const endedAt = new Map(); // By the name of the game.
 
-follow(page.dataset.events, (view) => {
+follow(page.dataset.events, draw);
+
+function draw(view) {
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(() => show(view));
-});
+}
+
+// The games that are played, and those that ended a moment ago; if all are over, all of them.
+function boardsOf(view) {
+  const games = [...view.games.values()];
+  const now = performance.now();
+  for (const game of games) {
+    if (game.state !== "ended" || endedAt.has(game.name)) continue;
+    // The page does not show what was over before.
+    endedAt.set(game.name, told ? now : now - HELD);
+    setTimeout(draw, HELD, view);
+  }
+  const boards = games.filter((game) => game.state !== "ended" || now < endedAt.get(game.name) + HELD);
+  return boards.length ? boards : games;
+}
 
 function show(view) {
   const [tournament] = view.tournaments.values();
-  const games = [...view.games.values()];
+  const games = boardsOf(view);
   // Between two games the boards keep their space, so that the tables below do not move.
   const boards = document.getElementById("boards-part");
   if (boards) {
