@@ -7,7 +7,6 @@ const STATES = "followed-states"; // The last known state by tournament; "other"
 const MOST_STATES = 200;
 const ENDED = ["other", "finished", "cancelled"];
 const EVERY = 60_000; // Milliseconds.
-const AGAIN = 3_000;
 const by = (name) => `/api/v1/${name}`;
 
 function stored(key, empty) {
@@ -96,8 +95,6 @@ function listen() {
     for (const name of gone) {
       if (!running.delete(name)) continue;
       check(name, false);
-      // The feed can be earlier than the state of the tournament.
-      setTimeout(check, AGAIN, name, false);
     }
   });
   timer = setInterval(checkOthers, EVERY);
