@@ -52,6 +52,10 @@ async def sought(client: Client, number: int) -> Sequence[tournaments_pb2.Tourna
             await asyncio.sleep(0.05)
 
 
+async def seekers(client: Client) -> Sequence[bots_pb2.Bot]:
+    return (await client.bots.ListBots(bots_pb2.ListBotsRequest(seeking_only=True))).bots
+
+
 async def test_bots_that_seek_play_two_rated_games_at_once(client: Client) -> None:
     async with seeking(client, "ada"), seeking(client, "bob"):
         [pairing] = await sought(client, 1)
@@ -60,13 +64,15 @@ async def test_bots_that_seek_play_two_rated_games_at_once(client: Client) -> No
         request = leaderboards_pb2.ListBotRatingsRequest(bot="bots/ada")
         [rating] = (await client.leaderboards.ListBotRatings(request)).ratings
         assert rating.row.games == 2
-        bots = (await client.bots.ListBots(bots_pb2.ListBotsRequest(seeking_only=True))).bots
-        assert [(bot.name, bot.seek.variant, bot.seek.time.move_us) for bot in bots] == [
+        assert [(bot.name, bot.seek.variant, bot.seek.time.move_us) for bot in await seekers(client)] == [
             ("bots/ada", "tictactoe", 5_000_000),
             ("bots/bob", "tictactoe", 5_000_000),
         ]
-    bots = (await client.bots.ListBots(bots_pb2.ListBotsRequest(seeking_only=True))).bots
-    assert list(bots) == []
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            if not await seekers(client):
+                break
+            await asyncio.sleep(0.05)
 
 
 async def test_bots_of_one_owner_and_other_wishes_are_not_paired(client: Client) -> None:
