@@ -259,7 +259,7 @@ class Client:
             ]
             try:
                 for _ in names:
-                    assert isinstance(await asyncio.wait_for(news.get(), 5), Online)
+                    assert isinstance(await asyncio.wait_for(news.get(), PATIENCE), Online)
                 yield
             finally:
                 for task in playing:

@@ -100,7 +100,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         reports = json_of(f"course report {folder}", env)
         assert len(reports["reports"]) == 4
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE) == 0
     ada, eve = ((folder / "reports" / f"{login}.md").read_text() for login in ("ada", "eve"))
     assert "**ada-bot**: rank " in ada
     assert "**five**: rank " in ada
@@ -164,7 +164,7 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
             night = play_night(client, files.read(), NOW, Openings(), pytest.fail)
         assert night.name.startswith("tournaments/night-")
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE) == 0
 
 
 def test_a_site_beyond_this_machine_lets_people_sign_in_behind_https(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_site_beyond_this_machine_lets_people_sign_in_behind_https(tmp_path: P
             page = eventually(partial(_read, f"http://127.0.0.1:{port}/signin"), bool)
             assert ('name="token"' in page) is open_
             server.terminate()
-            assert server.wait(20) == 0
+            assert server.wait(PATIENCE) == 0
 
 
 def _read(address: str) -> str:

@@ -13,6 +13,7 @@ from noughts_proto.pipes import LARGEST_FROM_BOT, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2 as types
 from noughts_referee.rules import Variant, parse_variant
+from tests.support.patience import PATIENCE
 
 RESIGNS = None
 
@@ -100,7 +101,7 @@ class Child:
         assert self.process.stdin is not None
         if not self.process.stdin.closed:
             self.process.stdin.close()
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     @property
     def stderr(self) -> str:

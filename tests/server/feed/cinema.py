@@ -122,7 +122,7 @@ class WatchedServer:
             ]
             try:
                 for _ in running:
-                    await asyncio.wait_for(news.get(), 30)
+                    await asyncio.wait_for(news.get(), PATIENCE)
                 yield
             finally:
                 for task in running:

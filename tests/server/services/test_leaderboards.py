@@ -18,6 +18,7 @@ from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
 from tests.support.arena import NOW, open_arena
+from tests.support.patience import PATIENCE
 
 if TYPE_CHECKING:
     from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
@@ -53,7 +54,7 @@ async def test_leaderboard_has_the_owner_of_each_bot_and_whether_it_is_online(cl
     news: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(play(Random(), Login(client.server.address, token.secret, "bob"), news.put_nowait))
-        await asyncio.wait_for(news.get(), 5)
+        await asyncio.wait_for(news.get(), PATIENCE)
         request = leaderboards_pb2.GetLeaderboardRequest(owner="alice")
         rows = (await client.boards.GetLeaderboard(request)).rows
         assert {row.bot: row.online for row in rows} == {"bots/ada": False, "bots/bob": True, "bots/cleo": False}

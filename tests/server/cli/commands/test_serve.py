@@ -129,7 +129,7 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
             with pytest.raises(Exception, match="timed out"):
                 server.wait(timeout=1)
             server.send_signal(signal.SIGINT)
-            server.communicate(timeout=20)
+            server.communicate(timeout=PATIENCE)
         finally:
             bot.send_signal(signal.SIGCONT)
         assert server.returncode == 130

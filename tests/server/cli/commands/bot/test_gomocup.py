@@ -48,7 +48,7 @@ def test_each_answer_comes_as_soon_as_its_line() -> None:
             process.stdin.write(f"{command}\n")
             assert process.stdout.readline() == f"{answer}\n"
         process.stdin.write("END\n")
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_json_is_a_line_on_stderr_at_the_end() -> None:

@@ -36,7 +36,7 @@ def test_several_bots_of_one_process_play_each_other(
         noughts("tournament start cup", env=env)
         noughts("watch cup", env=env)
         bots.send_signal(signal.SIGTERM)
-        assert bots.wait(30) == 0
+        assert bots.wait(PATIENCE) == 0
     tournament = json.loads(noughts("tournament show cup --format json", env=env).stdout)
     assert (tournament["games"], sorted(row["name"] for row in tournament["standings"])) == (
         12,
@@ -72,7 +72,7 @@ def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server:
         assert bots.stdout.readline() == "right: online as bots/right/versions/1\n"
         noughts("bot retire right", env=env)
         bots.send_signal(signal.SIGINT)
-        assert bots.wait(30) == 130
+        assert bots.wait(PATIENCE) == 130
     errors = noughts("bot run right=random 'wrong name=random'", code=1, env=env).stderr
     assert "Error: 2 of 2 bots failed: " in errors
 
