@@ -3,9 +3,11 @@
 import asyncio
 import json
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
@@ -66,25 +68,29 @@ def test_page_links_to_all_live_games(server: ServerUnderTest, site: Site, brows
             match.join(PATIENCE)
 
 
-@pytest.mark.parametrize("state, heading", [("running", "Live now"), ("ended", "Just ended")])
-def test_heading_of_the_boards_says_whether_one_is_live(
-    server: ServerUnderTest, site: Site, browser: Browser, state: str, heading: str
-) -> None:
+@contextmanager
+def tournament_that_waits(server: ServerUnderTest, site: Site, name: str) -> Iterator[str]:
+    """The path of a running tournament whose two bots are offline, so that no game begins."""
     token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    path, bots = f"/tournaments/boards-{state}", (f"boards-{state}-1", f"boards-{state}-2")
-    fields = {**form, "id": f"boards-{state}", "schedule": "round_robin", "games_per_pair": "2"}
+    path, bots = f"/tournaments/{name}", (f"{name}-1", f"{name}-2")
+    fields = {**form, "id": name, "schedule": "round_robin", "games_per_pair": "2"}
     assert site.post("/organise", fields, cookie=cookie).status == 303
     with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
         pass
-    # The bots are offline, so the tournament waits.
     for bot in bots:
         assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
-    game: dict[str, object] = {
-        "name": f"{path[1:]}/games/1",
-        "first": bots[0],
-        "second": bots[1],
+    yield path
+    assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303
+
+
+def watched_game(path: str, number: int, state: str) -> dict[str, object]:
+    """Return a game of the feed, without a board."""
+    return {
+        "name": f"{path[1:]}/games/{number}",
+        "first": "ann",
+        "second": "bob",
         "state": state,
         "result": "1-0" if state == "ended" else None,
         "termination": "resigned" if state == "ended" else None,
@@ -94,14 +100,62 @@ def test_heading_of_the_boards_says_whether_one_is_live(
         "scores": {},
         "age_ms": 0,
     }
-    snapshot = json.dumps({"games": [game], "tournaments": []})
-    with page_in(browser, site.address) as page:
-        events = f"event: snapshot\nid: 1\ndata: {snapshot}\n\n"
-        page.route("**/events", lambda route: route.fulfill(content_type="text/event-stream", body=events))
+
+
+def send(route: Route, snapshot: Mapping[str, object]) -> None:
+    """Answer a request for events with a snapshot. The browser asks for the next one after 20 ms."""
+    body = f"retry: 20\nevent: snapshot\nid: 1\ndata: {json.dumps(snapshot)}\n\n"
+    route.fulfill(content_type="text/event-stream", body=body)
+
+
+@pytest.mark.parametrize("state, heading", [("running", "Live now"), ("ended", "Just ended")])
+def test_heading_of_the_boards_says_whether_one_is_live(
+    server: ServerUnderTest, site: Site, browser: Browser, state: str, heading: str
+) -> None:
+    with tournament_that_waits(server, site, f"boards-{state}") as path, page_in(browser, site.address) as page:
+        snapshot = {"games": [watched_game(path, 1, state)], "tournaments": []}
+        page.route("**/events", lambda route: send(route, snapshot))
         page.goto(path)
         expect(page.locator(f"#grid .small-game{'.over' if state == 'ended' else '.live'}")).to_have_count(1)
         expect(page.locator("#boards")).to_have_text(heading)
-    assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303
+
+
+def test_board_shows_the_result_for_five_seconds_while_others_are_played(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with tournament_that_waits(server, site, "held") as path, page_in(browser, site.address) as page:
+        told = {"name": path[1:], "state": "running", "games_done": 0, "games_total": 2, "live_games": [1, 2]}
+        games = [watched_game(path, 1, "running"), watched_game(path, 2, "running")]
+        snapshot = {"games": games, "tournaments": [{**told, "reason": "", "standings": []}]}
+        page.clock.install()
+        page.route("**/events", lambda route: send(route, snapshot))
+        page.goto(path)
+        live, over = page.locator("#grid .small-game.live"), page.locator("#grid .small-game.over")
+        expect(live).to_have_count(2)
+        page.clock.pause_at(page.evaluate("Date.now() + 60000"))
+        games[0] = watched_game(path, 1, "ended")
+
+        def shows_the_end() -> bool:
+            page.clock.run_for(50)
+            return over.count() == 1
+
+        eventually(shows_the_end)
+        page.clock.run_for(4_800)
+        expect(over).to_have_count(1)
+        expect(over.locator(".said")).to_have_text("resigned")
+        page.clock.run_for(500)
+        expect(over).to_have_count(0)
+        expect(live).to_have_count(1)
+        # If all games are over, their results stay.
+        games[1] = watched_game(path, 2, "ended")
+
+        def shows_both_ends() -> bool:
+            page.clock.run_for(50)
+            return over.count() > 0 and live.count() == 0
+
+        eventually(shows_both_ends)
+        page.clock.run_for(20_000)
+        expect(over).to_have_count(2)
 
 
 def test_boards_are_without_games_that_are_over_while_others_are_played() -> None:

@@ -187,7 +187,10 @@ async def _live_games(website: Website, tournament: Document) -> tuple[list[Docu
 
 
 def boards_of(games: list[Document]) -> list[Document]:
-    """Return the games that are not over; if all are over, all of them."""
+    """Return the games that are not over; if all are over, all of them.
+
+    `boardsOf` in `tournament.js` continues from these boards, and holds results, which needs a page that stays open.
+    """
     return [game for game in games if game["state"] != "ended"] or list(games)
 
 

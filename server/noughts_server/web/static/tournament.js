@@ -25,7 +25,8 @@ function draw(view) {
   drawing = requestAnimationFrame(() => show(view));
 }
 
-// The games that are played, and those that ended a moment ago; if all are over, all of them.
+// Returns the games that are played, and those that ended a moment ago; if all are over, all of them. The first boards of
+// a page, also without scripts, are from `boards_of` in `pages/tournament.py`, which does not know when games ended.
 function boardsOf(view) {
   const games = [...view.games.values()];
   const now = performance.now();
