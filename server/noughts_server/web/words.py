@@ -136,6 +136,11 @@ def state_words(state: str) -> str:
     return _(_STATES[state]) if state in _STATES else state
 
 
+def before_first_move(game: Mapping[str, Any]) -> str:
+    """Return the words for a live game without moves; `words.js` has the same for scripts."""
+    return _("about to begin") if game["state"] == "running" else _("waiting")
+
+
 def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
     """Return a row of standings for sentences on ties."""
     return RankedEntry(
@@ -375,6 +380,7 @@ _FUNCTIONS = (
     explained,
     plain,
     state_words,
+    before_first_move,
     thinking_time,
     duration,
     until,

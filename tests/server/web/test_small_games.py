@@ -95,6 +95,14 @@ def test_cards_show_pieces_clocks_the_last_move_and_the_winner(site: Site, brows
 
 
 @pytest.mark.processes
+def test_cards_of_games_without_moves_are_about_to_begin(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        show(page, [game(1, moves=[]), game(2, moves=[], state="waiting")])
+        expect(page.locator("body > .grid .said")).to_have_text(["about to begin", "waiting"])
+
+
+@pytest.mark.processes
 def test_names_on_cards_keep_their_ends(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
         for width in (390, 1280, 1920):

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
-from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.formats import format_of
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.expected_games import expected_total
+from noughts_server.web.home_games import featured_game, games_of_the_day, small_games, tournament_of
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
@@ -32,7 +32,7 @@ _SEEKING = 4
 _RECENT = 3
 """Tournaments that can have a game of the day."""
 _GAMES = 50
-"""Games of each of these tournaments that are considered."""
+"""The last games of each of these tournaments, which are considered."""
 _SHARED_SECONDS = 1.0
 """The time for which views share the answers."""
 
@@ -57,7 +57,7 @@ class FrontPage:
         live = await self._hub.snapshot_of("featured")
         running = live["tournaments"][:_RUNNING]
         names = {tournament["name"] for tournament in running}
-        names |= {game["name"].partition("/games/")[0] for game in live["games"]}
+        names |= {tournament_of(game) for game in live["games"]}
         clock = asyncio.get_running_loop().time
         async with self._lock:
             last = self._last
@@ -70,7 +70,7 @@ class FrontPage:
         if isinstance(last, Failure):
             raise last.with_traceback(None)  # or each visitor's request would add its traceback
         tournaments_by_name = last["tournaments_by_name"]
-        games = [game for game in live["games"] if game["name"].partition("/games/")[0] in tournaments_by_name]
+        games = [game for game in live["games"] if tournament_of(game) in tournaments_by_name]
         expected_totals = {}
         for tournament in running:
             settings = tournaments_by_name.get(tournament["name"])
@@ -78,8 +78,11 @@ class FrontPage:
                 expected_totals[tournament["name"]] = expected_total(
                     format_of(settings.schedule), settings, tournament["games_total"], len(settings.standings)
                 )
+        featured = featured_game(games, last["finished"], last["players"])
         return {
             **last,
+            "featured": featured,
+            "small_games": small_games(games, last["finished"], featured, last["games_of_the_day"]),
             "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
             "expected": expected_totals,
             "live": games,
@@ -92,6 +95,11 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     def best_of(variant: str, time_class: str) -> Awaitable[Document]:
         request = leaderboards_pb2.GetLeaderboardRequest(variant=variant, time_class=time_class, page_size=_BEST)
         return upstream.ask(upstream.leaderboards.GetLeaderboard, request)
+
+    def last_games_of(tournament: Document) -> Awaitable[Document]:
+        after = max(0, tournament["games_done"] - _GAMES)
+        request = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=_GAMES)
+        return upstream.ask(upstream.games.ListGames, request)
 
     failures: list[Failure] = []
     status, tournament_page, list_page = await asyncio.gather(
@@ -113,22 +121,14 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     )
     if len(failures) == 3:
         raise failures[0]
-    recent = [tournament["name"] for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
+    recent = [tournament for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
     fullest = sorted(list_page["rating_lists"], key=lambda rating_list: -int(rating_list["games"]))[:_LISTS]
-    names = {*recent, *live}
+    names = {*(tournament["name"] for tournament in recent), *live}
     list_seeking = bots_pb2.ListBotsRequest(seeking_only=True, page_size=_SEEKING)
     seeking, tournaments, game_pages, best = await asyncio.gather(
         _part({"bots": []}, upstream.ask(upstream.bots.ListBots, list_seeking)),
         asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
-        asyncio.gather(
-            *(
-                _part(
-                    {"games": []},
-                    upstream.ask(upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_GAMES)),
-                )
-                for name in recent
-            )
-        ),
+        asyncio.gather(*(_part({"games": []}, last_games_of(tournament)) for tournament in recent)),
         asyncio.gather(*(_part({"rows": []}, best_of(row["variant"], row["time_class"])) for row in fullest)),
     )
     tournaments_by_name = {name: tournament for part in tournaments for name, tournament in part.items()}
@@ -138,11 +138,14 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         if tournament.state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
     ]
     stages = await asyncio.gather(*(running_stage(upstream, tournament) for tournament in running))
+    players = {
+        name: {row.label: row for row in tournament.standings} for name, tournament in tournaments_by_name.items()
+    }
     ended_games = [
-        game
+        with_board({**game, "state": "ended"})
         for page in game_pages
         for game in page["games"]
-        if game["moves"] and game["name"].partition("/games/")[0] in tournaments_by_name
+        if game["moves"] and tournament_of(game) in tournaments_by_name
     ]
     return {
         "status": status,
@@ -150,24 +153,12 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         "requested": names,
         "seeking": seeking["bots"],
         "tournaments_by_name": tournaments_by_name,
-        "players": {
-            name: {row.label: row for row in tournament.standings} for name, tournament in tournaments_by_name.items()
-        },
+        "players": players,
         "best": best,
         "running_stages": {tournament.name: stage for tournament, stage in zip(running, stages, strict=True)},
-        "finished": [
-            with_board({**game, "state": "ended", "shortest_win": _shortest_win(game["variant"])})
-            for game in ended_games
-        ],
+        "finished": ended_games,
+        "games_of_the_day": games_of_the_day(ended_games, players),
     }
-
-
-def _shortest_win(variant: str) -> int:
-    """Return the moves of the shortest possible win; 0 for a variant of a plugin that is not installed here."""
-    try:
-        return parse_variant(variant).shortest_win
-    except VariantError:
-        return 0
 
 
 async def _part(missing: Part, call: Awaitable[Part], failures: list[Failure] | None = None) -> Part:

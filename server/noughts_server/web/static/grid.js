@@ -3,7 +3,7 @@ import { copy, cellName, element } from "./board.js";
 import { Board, smallBoard } from "./boards.js";
 import { clock } from "./clock.js";
 import { POINTS, set, SIDES } from "./strips.js";
-import { _, ending, stateOf } from "./words.js";
+import { _, beforeFirstMove, ending } from "./words.js";
 
 const boards = new WeakMap(); // By card.
 const shown = new WeakMap(); // The game of each card.
@@ -102,9 +102,7 @@ function fill(card, game) {
   const last = game.board ? cellName(game.board, moves.at(-1)) : moves.at(-1);
   const live = moves.length
     ? _("move %(number)s: %(cell)s", { number: moves.length, cell: last })
-    : game.state === "running"
-      ? _("about to begin")
-      : stateOf(game);
+    : beforeFirstMove(game);
   const said = state === "ended" ? (game.result === "*" ? _("void") : ending(game)) : live;
   // The text changes with each move, like the board.
   if (game.board && card.querySelector(".said").textContent !== said) {

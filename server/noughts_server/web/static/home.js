@@ -5,7 +5,7 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
-import { _, count, ending, ngettext, stateOf } from "./words.js";
+import { _, beforeFirstMove, count, ending, ngettext } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
@@ -63,9 +63,7 @@ function showFeatured() {
       ? result()
       : game.moves.length
         ? _("Move %(number)s", { number: game.moves.length })
-        : game.state === "running"
-          ? _("about to begin")
-          : stateOf(game),
+        : beforeFirstMove(game),
   );
 }
 

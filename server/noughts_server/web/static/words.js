@@ -67,7 +67,7 @@ function inRow(length) {
   return words[length] ?? _("%(length)s in a row", { length });
 }
 
-// Returns the state of a game in words.
-export function stateOf(game) {
-  return { waiting: _("waiting"), running: _("running"), ended: _("ended") }[game.state] ?? game.state;
+// Returns the words for a live game without moves; `words.py` has the same for pages.
+export function beforeFirstMove({ state }) {
+  return state === "running" ? _("about to begin") : _("waiting");
 }
