@@ -1,19 +1,90 @@
-"""The home page of a busy server: what the tiles of its running tournaments say."""
+"""The home page of a busy server: what the tiles of its running tournaments say, and how large the page is."""
 
 import asyncio
+import gzip
 import re
 
 import pytest
 
 from noughts_proto.security import Dialling
-from noughts_proto.v1 import tournaments_pb2
+from noughts_proto.v1 import bots_pb2, leaderboards_pb2, tournaments_pb2, types_pb2
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.app import static_files
+from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages.front_page import FrontPage
-from noughts_server.web.running_stages import Climber, RunningStage
+from noughts_server.web.running_stages import Climber, Matches, Round, RunningStage
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.words import number
-from tests.server.web.home_scene import home_content, home_page, live, tournament
+from tests.server.web.home_scene import ended, home_content, home_page, live, moves_on, tournament
+from tests.server.web.test_delivery import Links, files_of
+
+HEAVIEST_HOME = 40_000
+"""Bytes of the page with all that it loads, compressed."""
+CELLS = 15 * 15
+BLITZ = types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000)
+
+
+def busy_server() -> Document:
+    """Return a page with all its parts: six running tournaments, and boards of gomoku with many stones."""
+    bots = [
+        f"{name}-{number}" for name in ("threat-search", "alphabeta", "mcts-gomoku", "five") for number in range(1, 5)
+    ]
+    points = {bot: (37 - at) / 2 for at, bot in enumerate(bots)}
+    running = [
+        tournament("spring-knockout", points, tournaments_pb2.SCHEDULE_KNOCKOUT, title="Spring knockout", time=BLITZ),
+        tournament(
+            "world-swiss", points, tournaments_pb2.SCHEDULE_SWISS, title="Swiss of the world", rounds=5, time=BLITZ
+        ),
+        tournament("ladder", points, tournaments_pb2.SCHEDULE_LADDER, title="Ladder of gomoku", time=BLITZ),
+        tournament("match", {"alphabeta-1": 7.5, "mcts-gomoku-1": 4.5}, title="alphabeta against mcts", time=BLITZ),
+        tournament("league-of-march", points, title="League of March", time=BLITZ),
+        tournament("gauntlet", points, tournaments_pb2.SCHEDULE_GAUNTLET, title="All against alphabeta", time=BLITZ),
+    ]
+    stages = {
+        "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(1, 4), Matches(9, 15)),
+        "tournaments/world-swiss": RunningStage(Round(2, 5)),
+        "tournaments/ladder": RunningStage(climbers=(Climber("bots/five-1", 40.0), Climber("bots/five-2", 21.0))),
+    }
+    live_games = [live(each, 61, moves_on(CELLS, 60, seed)) for seed, each in enumerate(running[:4])]
+    clock = {"first_time": BLITZ, "second_time": BLITZ}
+    ended_games = [
+        ended(running[4], 1, moves_on(CELLS, 75, 11), termination=types_pb2.TERMINATION_BOARD_FULL, winning_cells=[]),
+        ended(running[4], 2, moves_on(CELLS, 60, 12), result=types_pb2.RESULT_SECOND_WINS),
+        ended(running[4], 3, moves_on(CELLS, 55, 13)),
+        ended(running[4], 4, moves_on(CELLS, 61, 14), times_us=[1_500_000] * 61, **clock),
+    ]
+    opened = [
+        tournament(
+            f"autumn-{number}", points, title=f"Autumn cup {number}", state=tournaments_pb2.TOURNAMENT_STATE_OPEN
+        )
+        for number in range(4)
+    ]
+    for each in opened:
+        each.start_at.FromJsonString("2100-01-01T12:00:00Z")
+    rows = [
+        leaderboards_pb2.LeaderboardRow(rank=at + 1, bot=f"bots/{bot}", rating=1800 - at) for at, bot in enumerate(bots)
+    ]
+    best = [
+        leaderboards_pb2.GetLeaderboardResponse(rating_list=name, rows=rows[at : at + 3])
+        for at, name in enumerate(("gomoku/blitz", "connect4/untimed", "tictactoe/bullet"))
+    ]
+    seeking = [bots_pb2.Bot(name=f"bots/{bot}", seek=types_pb2.Seek(variant="gomoku", time=BLITZ)) for bot in bots[-4:]]
+    return home_content(running, live_games, ended_games, stages, opened, best, seeking)
+
+
+@pytest.mark.parametrize("language", ["en", "cs", "zh"])
+async def test_home_page_of_a_busy_server_is_small_with_all_that_it_loads(language: str) -> None:
+    content = busy_server()
+    page = await home_page(content, language)
+    assert page.count('class="small-game') == 7
+    assert page.count('<svg class="board stones"') == 8
+    assert len(re.findall("<li data-name=", page)) == 6
+    contents = {name: body for name, (_kind, body) in static_files()[1].items()}
+    files = files_of(Links(page), contents)
+    assert "home.js" in files
+    sizes = {name: len(gzip.compress(contents[name])) for name in files} | {"page": len(gzip.compress(page.encode()))}
+    assert sum(sizes.values()) <= HEAVIEST_HOME, sorted(sizes.items(), key=lambda each: -each[1])
 
 
 def tile(page: str) -> str:
