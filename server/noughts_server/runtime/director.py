@@ -29,7 +29,7 @@ from noughts_server.store.tournaments.tournaments import (
     Tournament,
     cancel_tournament,
     get_tournament,
-    own_entries,
+    organiser_has_conflict,
     pause_tournament,
 )
 
@@ -147,16 +147,14 @@ class Director:
         self.play.apply_change(await self.store.write(cancel))
 
     async def _concede(self, slug: str, owner_id: int | None) -> bool:
-        """Let the organiser's bots lose their running games, before the organiser stops a rated tournament.
+        """If the organiser has a conflict of interest, let its bots lose their running games before it stops them.
 
-        Otherwise an organiser could stop each game that a bot of theirs is about to lose. Return whether these losses
-        have ended the tournament.
+        Return whether these losses have ended the tournament.
         """
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
-        has_begun = tournament.state in (TournamentState.RUNNING, TournamentState.PAUSED)
-        if not has_begun or not tournament.settings.rated or owner_id != tournament.owner_id:
+        if owner_id != tournament.owner_id:
             return False
-        if not await self.store.read(partial(own_entries, tournament_id=tournament.id)):
+        if not await self.store.read(partial(organiser_has_conflict, tournament=tournament)):
             return False
         await self.play.concede_games(tournament)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))

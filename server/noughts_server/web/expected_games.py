@@ -41,6 +41,12 @@ def forecast_of(tournament: Document, entries: int = 0) -> Forecast:
     return format_named(str(tournament["schedule"])).forecast(_settings(tournament), entries)
 
 
+def games_of_each(tournament: Document) -> int | None:
+    """Return how many games each entry of a tournament plays; None if that is not the same for all or unknown."""
+    kind = format_named(str(tournament["schedule"]))
+    return kind.games_of_each(_settings(tournament), len(tournament["standings"]))
+
+
 def whole_number_of_games(tournament: Document) -> int:
     """Return the number of all games of a tournament in a list; 0 if it is unknown.
 

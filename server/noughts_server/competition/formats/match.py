@@ -17,6 +17,7 @@ class MatchFormat(RoundRobinFormat):
     summary = N_("two bots, pairs of games with the sides swapped")
     own_settings = frozenset({"sprt"})
     late_entries = LateEntries.NEVER
+    extended_setting = ""
     most_entries = 2
     base = 1
 

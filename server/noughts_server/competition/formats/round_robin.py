@@ -136,6 +136,10 @@ class RoundRobinFormat(FixedPairings):
         rounds = settings.games_per_pair * schedule.rounds_per_cycle
         return Forecast(entries=entries, rounds=rounds, least=total, most=total, waves=(Wave(total, entries // 2),))
 
+    def games_of_each(self, settings: FormatSettings, entries: int) -> int | None:
+        # A test can end before all games are played.
+        return None if settings.sprt else settings.games_per_pair * (entries - 1)
+
     def schedule(self, entries: int, games_per_pair: int) -> RoundRobin:
         return RoundRobin(entries, games_per_pair)
 

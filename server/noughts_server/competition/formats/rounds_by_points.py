@@ -73,6 +73,7 @@ class RoundsByPoints(InRounds):
 
     own_settings = frozenset({"rounds"})
     late_entries = LateEntries.ALWAYS
+    extended_setting = "rounds"
     by_points = True
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:

@@ -73,6 +73,8 @@ class TournamentFormat(ABC):
     own_settings: ClassVar[frozenset[str]] = frozenset()
     """The settings of `OWN_SETTINGS` that the format has."""
     late_entries: ClassVar[LateEntries] = LateEntries.NEVER
+    extended_setting: ClassVar[str] = ""
+    """The setting that can be raised after the start, `games_per_pair` or `rounds`; empty if there is none."""
     follows_results: ClassVar[bool] = True
     """Whether pairings follow from results. Each pairing then has an even number of games."""
     endless: ClassVar[bool] = False
@@ -144,6 +146,10 @@ class TournamentFormat(ABC):
         forecast = self.forecast(settings, entries)
         return forecast.usual if forecast.most is None else forecast.most
 
+    def games_of_each(self, settings: FormatSettings, entries: int) -> int | None:
+        """Return how many games each entry plays; None if that differs between entries or depends on results."""
+        return None
+
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
         """Return the bracket, round by round; empty if the format has none.
 
@@ -156,6 +162,7 @@ class FixedPairings(TournamentFormat):
     """A format whose pairings follow from the number of entries."""
 
     late_entries = LateEntries.WHILE_PAUSED
+    extended_setting = "games_per_pair"
     follows_results = False
 
     @abstractmethod

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from noughts_proto.child_kinds import child_kind
+from noughts_server.competition.conflict_of_interest import can_withdraw
 from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.core.errors import (
     AlreadyExists,
@@ -34,7 +35,7 @@ from noughts_server.store.tournaments.tournaments import (
     Tournament,
     check_size,
     get_tournament,
-    own_entries,
+    organiser_has_conflict,
     require_state,
 )
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
@@ -171,25 +172,28 @@ def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[in
 def withdraw_entry(
     connection: Connection, slug: str, label: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
 ) -> list[Withdrawal]:
-    """Withdraw an entry, also after the join window. Its owner and the tournament's owner are allowed to.
+    """Withdraw an entry, also after the join window.
 
-    Before the start, the entry is deleted. After it, the entry loses its remaining games; in a rated tournament in
-    which bots of the organiser play, only the entry's owner can withdraw it. Return the withdrawals to report to the
+    Its owner and the tournament's owner are allowed to, the latter unless it has a conflict of interest. Before the
+    start, the entry is deleted. After it, the entry loses its remaining games. Return the withdrawals to report to the
     referee. Raises NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     entry = _entry(connection, tournament, label)
-    if owner_id not in (None, entry.owner_id, tournament.owner_id):
-        raise PermissionDenied(entry_name(tournament.name, label))
+    is_organiser = owner_id == tournament.owner_id
+    is_allowed = can_withdraw(
+        is_admin=owner_id is None,
+        owns_bot=owner_id == entry.owner_id,
+        is_organiser=is_organiser,
+        has_conflict=organiser_has_conflict(connection, tournament),
+    )
+    if not is_allowed:
+        raise PermissionDenied(entry_name(tournament.name, label), hint=_WINS_OF_ORGANISER if is_organiser else "")
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     if tournament.state is TournamentState.OPEN:
         this = and_(entries.c.tournament_id == tournament.id, entries.c.number == entry.number)
         connection.execute(delete(entries).where(this))
         return []
-    as_organiser = owner_id is not None and owner_id != entry.owner_id
-    if as_organiser and tournament.settings.rated and own_entries(connection, tournament.id):
-        # Otherwise an organiser could give its own bots rated wins without games.
-        raise PermissionDenied(entry_name(tournament.name, label), hint=_WINS_OF_ORGANISER)
     return withdraw(connection, tournament.id, [entry.number], reason, now_ms=now_ms)
 
 

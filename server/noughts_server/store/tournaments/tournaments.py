@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import GameConditions
+from noughts_server.competition.conflict_of_interest import has_conflict
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -508,12 +509,25 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
 
 
 def own_entries(connection: Connection, tournament_id: int) -> list[int]:
-    """Return the numbers of the organiser's own entries; an empty list if there are no entries of other owners."""
+    """Return the numbers of the organiser's own entries."""
+    return [number for number, is_own in _entries_of_organiser(connection, tournament_id).items() if is_own]
+
+
+def organiser_has_conflict(connection: Connection, tournament: Tournament) -> bool:
+    """Return whether the organiser has a conflict of interest: see `competition.conflict_of_interest`."""
+    return has_conflict(
+        rated=tournament.settings.rated,
+        has_begun=tournament.state in (TournamentState.RUNNING, TournamentState.PAUSED),
+        own_bots=_entries_of_organiser(connection, tournament.id).values(),
+    )
+
+
+def _entries_of_organiser(connection: Connection, tournament_id: int) -> dict[int, bool]:
+    """Return of each entry, by number, whether its bot belongs to the organiser."""
     organiser = select(tournaments.c.owner_id).where(tournaments.c.id == tournament_id).scalar_subquery()
-    statement = select(entries.c.number, bots.c.owner_id == organiser).select_from(entries_with_bots)
-    rows = connection.execute(statement.where(entries.c.tournament_id == tournament_id)).all()
-    own = [number for number, of_organiser in rows if of_organiser]
-    return own if len(own) < len(rows) else []
+    statement = select(entries.c.number, (bots.c.owner_id == organiser).label("is_own")).select_from(entries_with_bots)
+    rows = connection.execute(statement.where(entries.c.tournament_id == tournament_id))
+    return {row.number: bool(row.is_own) for row in rows}
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:

@@ -7,12 +7,12 @@ from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_referee.rules import covers
+from noughts_server.competition.conflict_of_interest import can_withdraw, has_conflict
 from noughts_server.competition.formats import format_named
-from noughts_server.competition.formats.round_robin import RoundRobinFormat
-from noughts_server.competition.formats.tournament_format import FixedPairings
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
+from noughts_server.web.expected_games import games_of_each
 from noughts_server.web.forms import number_of
 from noughts_server.web.joining import takes_entries
 from noughts_server.web.pages.website import Person, Website
@@ -35,6 +35,13 @@ async def permitted_actions(
     own_names = {bot["name"] for bot in bots}
     entered_names = {words.bot(row["bot_version"]) for row in tournament["standings"]}
     is_organiser = person.is_admin or tournament["owner"] == person.owner
+    own_entries = [words.bot(row["bot_version"]) in own_names for row in tournament["standings"]]
+    has_begun = tournament["state"] in ("running", "paused")
+    concedes = (
+        is_organiser
+        and not person.is_admin
+        and has_conflict(rated=tournament["rated"], has_begun=has_begun, own_bots=own_entries)
+    )
     open_bots, has_more = (
         await _open_bots(website, tournament, own_names | entered_names) if is_organiser else ([], False)
     )
@@ -47,34 +54,22 @@ async def permitted_actions(
         "takes_entries": takes_entries(tournament),
         "entries": [
             {**row, "games_left": _games_left(tournament, crosstable, row)}
-            for row in _withdrawable(tournament, own_names, is_organiser=is_organiser, is_admin=person.is_admin)
+            for row, is_own in zip(tournament["standings"], own_entries, strict=True)
+            if _is_active(tournament, row)
+            and can_withdraw(
+                is_admin=person.is_admin, owns_bot=is_own, is_organiser=is_organiser, has_conflict=concedes
+            )
         ],
         "actions": _actions(tournament) if is_organiser else [],
-        "concedes": not person.is_admin and is_organiser and _concedes(tournament, own_names),
+        "concedes": concedes,
         "repeats": is_organiser and tournament["repeat"] is not None,
-        "adds": _extended_setting(tournament),
+        "adds": format_named(str(tournament["schedule"])).extended_setting,
     }
 
 
-def _withdrawable(
-    tournament: Document, own_bots: Collection[str], *, is_organiser: bool, is_admin: bool
-) -> list[Document]:
-    """Return the rows of the entries that the user can withdraw.
-
-    In a rated tournament that has begun, an organiser whose bots play in it can withdraw only these bots.
-    """
-    if tournament["state"] in ("finished", "cancelled"):
-        return []
-    active = [row for row in tournament["standings"] if not row["withdraw_time"]]
-    if is_admin or (is_organiser and not _concedes(tournament, own_bots)):
-        return active
-    return [row for row in active if words.bot(row["bot_version"]) in own_bots]
-
-
-def _concedes(tournament: Document, own_bots: Collection[str]) -> bool:
-    """Return whether bots of the organiser lose the games that the organiser stops: they play rated games of others."""
-    own = [words.bot(row["bot_version"]) in own_bots for row in tournament["standings"]]
-    return tournament["state"] != "open" and tournament["rated"] and any(own) and not all(own)
+def _is_active(tournament: Document, row: Document) -> bool:
+    """Return whether an entry has not been withdrawn, in a tournament that has not ended."""
+    return tournament["state"] not in ("finished", "cancelled") and not row["withdraw_time"]
 
 
 def _games_left(tournament: Document, crosstable: Document, row: Document) -> int:
@@ -83,10 +78,8 @@ def _games_left(tournament: Document, crosstable: Document, row: Document) -> in
     pairings = crosstable["matches"] or crosstable["encounters"]
     if pairings:
         return sum(int(each["games_left"]) for each in pairings if label in (each["first"], each["second"]))
-    if tournament["sprt"] or not isinstance(format_named(str(tournament["schedule"])), RoundRobinFormat):
-        return 0
-    opponents = len(tournament["standings"]) - 1
-    return max(0, opponents * int(tournament["games_per_pair"]) - int(row["wins"] + row["draws"] + row["losses"]))
+    games = games_of_each(tournament)
+    return 0 if games is None else max(0, games - int(row["wins"] + row["draws"] + row["losses"]))
 
 
 async def _open_bots(website: Website, tournament: Document, others: Collection[str]) -> tuple[list[str], bool]:
@@ -181,16 +174,8 @@ def _name(request: Request) -> str:
     return tournament_name(request.path_params["tournament"])
 
 
-def _extended_setting(tournament: Document) -> str:
-    """Return the setting that can be raised after the start; empty if the format has none."""
-    tournament_format = format_named(str(tournament["schedule"]))
-    if "rounds" in tournament_format.own_settings:
-        return "rounds"
-    return "games_per_pair" if isinstance(tournament_format, FixedPairings) else ""
-
-
 def _actions(tournament: Document) -> list[str]:
-    extend = ["extend"] if _extended_setting(tournament) else []
+    extend = ["extend"] if format_named(str(tournament["schedule"])).extended_setting else []
     return {
         "open": ["start", "cancel"],
         "running": ["pause", "cancel", *extend],
