@@ -441,6 +441,7 @@ class ListGamesRequest(_message.Message):
     WON_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     WITH_COMMENTS_FIELD_NUMBER: _builtins.int
+    STOPPED_ONLY_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
     """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
     the highest number first.
@@ -467,6 +468,8 @@ class ListGamesRequest(_message.Message):
     """With a tournament as parent: only games with a higher number."""
     with_comments: _builtins.bool
     """With a tournament as parent: the games have their `comments` and `thoughts`, and a page has fewer games."""
+    stopped_only: _builtins.bool
+    """With a tournament as parent: only games that its organiser stopped. Its own bots lost them."""
     def __init__(
         self,
         *,
@@ -482,10 +485,11 @@ class ListGamesRequest(_message.Message):
         won: _builtins.bool | None = ...,
         after: _builtins.int = ...,
         with_comments: _builtins.bool = ...,
+        stopped_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "won", b"won"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "after", b"after", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "with_comments", b"with_comments", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "after", b"after", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "stopped_only", b"stopped_only", "termination", b"termination", "tournament", b"tournament", "with_comments", b"with_comments", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__won: _TypeAlias = _typing.Literal["won"]  # noqa: Y015
     _WhichOneofArgType__won: _TypeAlias = _typing.Literal["_won", b"_won"]  # noqa: Y015

@@ -249,6 +249,7 @@ class Tournament(_message.Message):
     START_AT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     RETRY_TIME_FIELD_NUMBER: _builtins.int
+    PAUSE_TIME_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
     TEST_FIELD_NUMBER: _builtins.int
@@ -434,6 +435,10 @@ class Tournament(_message.Message):
         """Output only, if play has stopped: when the next attempt is due. Unset: as soon as the reason is over."""
 
     @_builtins.property
+    def pause_time(self) -> _timestamp_pb2.Timestamp:
+        """Output only, if it is paused: since when. Unset: an older server paused it, or its extension set it to paused."""
+
+    @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
         """Time controls of single entries, by label, for handicaps. A label that does not join changes nothing."""
 
@@ -498,6 +503,7 @@ class Tournament(_message.Message):
         start_at: _timestamp_pb2.Timestamp | None = ...,
         reason: _builtins.str = ...,
         retry_time: _timestamp_pb2.Timestamp | None = ...,
+        pause_time: _timestamp_pb2.Timestamp | None = ...,
         owner: _builtins.str = ...,
         challenge: _builtins.bool = ...,
         test: _builtins.bool = ...,
@@ -526,9 +532,9 @@ class Tournament(_message.Message):
         winners: _abc.Iterable[_builtins.str] | None = ...,
         story: Global___TournamentStory | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "story", b"story", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "match", b"match", "match_details", b"match_details", "openings", b"openings", "pause_time", b"pause_time", "rated", b"rated", "retry_time", b"retry_time", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "story", b"story", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries", b"entries", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "scale_time", b"scale_time", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "story", b"story", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "absence_limit", b"absence_limit", "adjudicate", b"adjudicate", "candidates", b"candidates", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw", b"draw", "draw_after", b"draw_after", "end_time", b"end_time", "entries", b"entries", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "fuel", b"fuel", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "keep_scores", b"keep_scores", "league", b"league", "live_analysis", b"live_analysis", "live_scores", b"live_scores", "margin_ms", b"margin_ms", "match", b"match", "match_details", b"match_details", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "owner", b"owner", "pause_time", b"pause_time", "priority", b"priority", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "repeat", b"repeat", "resign", b"resign", "retry_time", b"retry_time", "rounds", b"rounds", "scale_time", b"scale_time", "schedule", b"schedule", "season", b"season", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "sprt", b"sprt", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "story", b"story", "test", b"test", "throughput", b"throughput", "time", b"time", "title", b"title", "variant", b"variant", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

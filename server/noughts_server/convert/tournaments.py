@@ -45,6 +45,7 @@ def tournament_message(
         start_time=timestamp(tournament.started_at),
         end_time=timestamp(tournament.ended_at),
         retry_time=timestamp(tournament.retry_at),
+        pause_time=timestamp(tournament.paused_at),
         rating_list=settings.rating_list if settings.rated else "",
         entries_min=joining.entries_min,
         entries_max=joining.entries_max,

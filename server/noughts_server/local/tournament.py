@@ -130,7 +130,7 @@ class LocalTournament:
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
         if self._resumes:
-            missing = self._reopen(connection)
+            missing = self._reopen(connection, now)
         else:
             check_openings_of(self._settings)
             new = check_tournament(NewTournament(self.slug, self._settings), now)
@@ -144,11 +144,11 @@ class LocalTournament:
                 join_tournament(connection, self.slug, bot=label, version=version, label=label)
         return owner
 
-    def _reopen(self, connection: Connection) -> set[str]:
+    def _reopen(self, connection: Connection, now_ms: int) -> set[str]:
         """Pause a tournament whose run was killed, and extend it. Return the labels of the bots that it lacks."""
         tournament = get_tournament(connection, self.slug)
         if tournament.state is TournamentState.RUNNING:
-            pause_tournament(connection, self.slug)
+            pause_tournament(connection, self.slug, now_ms=now_ms)
         missing = set(self._versions) - {row.label for row in standings(connection, tournament)}
         games_per_pair = self._settings.games_per_pair - tournament.settings.games_per_pair
         rounds = self._settings.rounds - tournament.settings.rounds if self._settings.rounds else 0

@@ -130,7 +130,7 @@ class Director:
         """Pause a tournament: begin no new game. Running games are finished; with `now` they end without a result."""
         if now and await self._concede(slug, owner_id):
             return
-        pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
+        pause = partial(pause_tournament, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id, reason=reason)
         paused = await self.store.write(pause)
         if now:
             self.play.abandon_games(paused)

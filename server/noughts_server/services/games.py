@@ -130,13 +130,19 @@ def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[St
     termination = _value(Termination, "termination", request.termination)
     game_filter = GameFilter(
         faults=request.faults_only,
+        stopped=request.stopped_only,
         result=result,
         termination=termination,
         won=request.won if request.HasField("won") else None,
     )
     size = page_rows(request.page_size)
     if request.parent.startswith("bots/"):
-        tournament_filters = {"entry": request.entry, "after": request.after, "with_comments": request.with_comments}
+        tournament_filters = {
+            "entry": request.entry,
+            "after": request.after,
+            "with_comments": request.with_comments,
+            "stopped_only": request.stopped_only,
+        }
         for field, value in tournament_filters.items():
             if value:
                 raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")

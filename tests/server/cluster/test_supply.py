@@ -52,7 +52,7 @@ class FarReferee:
     async def set_state(self, running: bool) -> None:
         """Pause or start the tournament, as the organiser does."""
         owner = self.arena.rows("SELECT id FROM owners")[0][0]
-        change = partial(start_tournament, now_ms=NOW) if running else pause_tournament
+        change = partial(start_tournament if running else pause_tournament, now_ms=NOW)
         self.play.local.follow(await self.arena.store.write(partial(change, slug="cup", owner_id=owner)))
 
 

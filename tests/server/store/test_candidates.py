@@ -148,7 +148,7 @@ async def test_a_failed_transaction_leaves_no_trace(arena: Arena) -> None:
 
 async def test_candidates_can_be_paused(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, **SETTINGS)
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     await arena.commit(await games_claimed_before_a_pause(arena, tournament))
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     assert (await play_all(arena)).state is TournamentState.FINISHED
@@ -158,7 +158,7 @@ async def games_claimed_before_a_pause(arena: Arena, tournament: Tournament) -> 
     """Start the tournament, claim its games, and pause it again."""
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     games = await scheduled_games(arena, tournament, WINS_OF_TEN)
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     return games
 
 

@@ -274,7 +274,7 @@ async def join_late(arena: Arena, name: str) -> None:
 async def test_a_late_entry_meets_all_opponents_and_nobody_plays_again(arena: Arena, kind: TournamentFormat) -> None:
     await arena.tournament(bots=BOTS[:3], games_per_pair=2, schedule=kind)
     await arena.commit((await arena.play(await get_cup(arena)))[:3])
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     await join_late(arena, "zoe")
     await join_late(arena, "yan")
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
@@ -297,7 +297,7 @@ async def test_late_entry_after_the_end_is_refused_with_a_hint_to_extend(arena: 
 
 async def test_slots_found_in_rows_equal_those_of_arithmetic(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], games_per_pair=2)
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     await join_late(arena, "zoe")
     tournament = await get_cup(arena)
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from noughts_referee.comments import pack_comments
-from noughts_referee.rules import FAULTS, Result, Termination, Thought, game_seed, pack_thoughts
+from noughts_referee.rules import CONCEDED_FAULT, FAULTS, Result, Termination, Thought, game_seed, pack_thoughts
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.engine.database import Connection
@@ -112,6 +112,23 @@ async def test_pages_of_games_lost_by_a_fault_read_no_other_games(arena: Arena) 
     token = (await arena.store.read(partial(list_games, slug="cup", size=1))).next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
         await arena.store.read(partial(list_games, slug="cup", page_token=token, game_filter=GameFilter(faults=True)))
+
+
+async def test_games_that_the_organiser_stopped_are_found_behind_any_number_of_others(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_games, "_MOST_GAMES_READ", 5)
+    faults = {7: CONCEDED_FAULT, 12: "was withdrawn", 39: CONCEDED_FAULT}
+    games = await arena.play(await arena.tournament(games_per_pair=40))
+    await arena.commit(
+        game._replace(result=Result.FIRST_WINS, termination=Termination.ADJUDICATED, fault=faults.get(game.ordinal, ""))
+        for game in games
+    )
+    read = partial(list_games, slug="cup", size=1, game_filter=GameFilter(stopped=True))
+    first = await arena.store.read(read)
+    second = await arena.store.read(partial(read, page_token=first.next_page_token))
+    assert [game.ordinal for game in (*first.items, *second.items)] == [7, 39]
+    assert second.next_page_token == ""
 
 
 async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,19 +84,22 @@ def schema_and_rows(path: Path) -> dict[str, object]:
         }
 
 
-def condition_of_faults(path: Path) -> str:
-    """Return the condition of the index of games lost by a fault."""
+def condition_of_index(path: Path, index: str) -> str:
+    """Return the condition of a partial index."""
     with closing(sqlite3.connect(path)) as connection:
-        (statement,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'ix_games_faults'").fetchone()
+        (statement,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
     return str(statement).partition("WHERE")[2].strip()
 
 
-async def test_migrated_index_of_faults_has_the_condition_of_the_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "index, part", [("ix_games_faults", "fault IS NOT NULL"), ("ix_games_stopped", "its owner, the organiser")]
+)
+async def test_migrated_index_of_games_has_the_condition_of_the_code(tmp_path: Path, index: str, part: str) -> None:
     await create_and_migrate(tmp_path / "migrated.db")
     await (await Store.open(f"sqlite:///{tmp_path / 'new.db'}")).close()
-    condition = condition_of_faults(tmp_path / "new.db")
-    assert "fault IS NOT NULL" in condition
-    assert condition_of_faults(tmp_path / "migrated.db") == condition
+    condition = condition_of_index(tmp_path / "new.db", index)
+    assert part in condition
+    assert condition_of_index(tmp_path / "migrated.db", index) == condition
 
 
 async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:

@@ -350,7 +350,7 @@ async def test_pause_and_start_end_the_wait_for_a_unit_at_once(arena: Arena) -> 
     await lose_referees(arena, tournament, *range(MOST_LOST + 1))
     assert await claim_units(arena, tournament, ANNA) == []
     owner = arena.rows("SELECT id FROM owners")[0][0]
-    await arena.store.write(lambda connection: pause_tournament(connection, "cup", owner_id=owner))
+    await arena.store.write(lambda connection: pause_tournament(connection, "cup", now_ms=NOW, owner_id=owner))
     await arena.store.write(lambda connection: start_tournament(connection, "cup", now_ms=NOW, owner_id=owner))
     assert await arena.store.read(stopped_tournaments) == []
     (claim,) = await claim_units(arena, tournament, ANNA)

@@ -159,7 +159,7 @@ async def test_unit_that_does_not_exist_cannot_be_claimed(arena: Arena) -> None:
 async def test_paused_tournament_keeps_results_but_gives_no_units(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=4)
     games = await arena.play(tournament)
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     with pytest.raises(WrongState, match="paused"):
         await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=0))
     assert len((await arena.commit(games[:3])).games) == 3
@@ -170,7 +170,7 @@ async def test_paused_tournament_keeps_results_but_gives_no_units(arena: Arena) 
 
 async def test_last_game_finishes_a_paused_tournament(arena: Arena) -> None:
     games = await arena.play(await arena.tournament())
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     report = await arena.commit(games)
     assert [progress.finished for progress in report.progress] == [True]
 

@@ -43,7 +43,7 @@ async def play_with_ties(arena: Arena, chance: Random) -> None:
             await arena.store.write(partial(withdraw_entry, slug="cup", label="bob", reason="test", now_ms=NOW))
         games = await arena.play(tournament)
         await arena.commit([_with_result(game, chance.choice(_WITH_TIES)) for game in games])
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
 
 
 def _with_result(game: FinishedGame, result: Result) -> FinishedGame:

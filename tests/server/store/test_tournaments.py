@@ -26,6 +26,7 @@ from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
+from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.tests import _free_slug
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
@@ -55,7 +56,7 @@ async def in_state(arena: Arena, state: TournamentState) -> Tournament:
     """Create the tournament `cup` of ada and bob, and lead it to this state."""
     tournament = await arena.tournament(start=state is not TournamentState.OPEN)
     if state is TournamentState.PAUSED:
-        return await arena.store.write(partial(pause_tournament, slug="cup"))
+        return await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     if state is TournamentState.CANCELLED:
         return await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     if state is TournamentState.FINISHED:
@@ -255,7 +256,7 @@ async def test_tournament_without_opponents_does_not_start(arena: Arena, bots: t
             partial(start_tournament, slug="cup", now_ms=NOW),
             {"open": "running", "running": "running", "paused": "running"},
         ),
-        (partial(pause_tournament, slug="cup"), {"running": "paused", "paused": "paused"}),
+        (partial(pause_tournament, slug="cup", now_ms=NOW), {"running": "paused", "paused": "paused"}),
         (
             partial(cancel_tournament, slug="cup", now_ms=NOW),
             dict.fromkeys(("open", "running", "paused", "cancelled"), "cancelled"),
@@ -278,6 +279,25 @@ async def test_verb_leads_from_state_to_state(
         assert await get(arena) == before
 
 
+async def test_paused_tournament_knows_since_when(arena: Arena) -> None:
+    await in_state(arena, TournamentState.RUNNING)
+    pause = partial(pause_tournament, slug="cup")
+    assert (await arena.store.write(partial(pause, now_ms=NOW + 5))).paused_at == NOW + 5
+    assert (await arena.store.write(partial(pause, now_ms=NOW + 9))).paused_at == NOW + 5
+    assert (await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW + 10))).paused_at is None
+    assert (await arena.store.write(partial(pause, now_ms=NOW + 20))).paused_at == NOW + 20
+    assert (await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW + 30))).paused_at is None
+
+
+async def test_extension_that_pauses_a_finished_tournament_has_no_time_of_pause(arena: Arena) -> None:
+    tournament = await in_state(arena, TournamentState.RUNNING)
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
+    tournament = await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    await arena.commit(await arena.play(tournament))
+    extended = await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=2))
+    assert (extended.state, extended.paused_at) == (TournamentState.PAUSED, None)
+
+
 @pytest.mark.parametrize("state", [state for state in STATES if str(state) not in ("open", "paused")], ids=str)
 async def test_a_round_robin_is_joined_while_it_is_open_or_paused(arena: Arena, state: TournamentState) -> None:
     await in_state(arena, state)
@@ -296,16 +316,15 @@ async def test_nobody_leaves_a_tournament_that_has_ended(arena: Arena, state: To
 async def test_only_the_organiser_starts_pauses_or_cancels(arena: Arena, verb: Any) -> None:
     await arena.tournament()
     bob = await arena.store.write(partial(create_owner, name="bob"))
-    time = {} if verb is pause_tournament else {"now_ms": NOW}
     with pytest.raises(PermissionDenied, match="tournaments/cup"):
-        await arena.store.write(partial(verb, slug="cup", owner_id=bob, **time))
+        await arena.store.write(partial(verb, slug="cup", owner_id=bob, now_ms=NOW))
 
 
 async def test_running_tournaments_are_found_again(arena: Arena) -> None:
     for slug in ("one", "two", "three"):
         await arena.tournament(slug)
     await arena.tournament("four", start=False)
-    await arena.store.write(partial(pause_tournament, slug="two"))
+    await arena.store.write(partial(pause_tournament, slug="two", now_ms=NOW))
     running = await arena.store.read(running_tournaments)
     assert [tournament.slug for tournament in running] == ["one", "three"]
 

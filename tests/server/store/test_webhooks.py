@@ -218,7 +218,7 @@ def as_won(game: FinishedGame, *, by: int, termination: Termination = Terminatio
 async def test_pause_and_resume_are_no_events(arena: Arena) -> None:
     await make_webhook(arena)
     await arena.tournament()
-    await write(arena, pause_tournament, slug="cup")
+    await write(arena, pause_tournament, slug="cup", now_ms=NOW)
     await write(arena, start_tournament, slug="cup", now_ms=NOW)
     assert [event for _, event in await queued_events(arena)] == [START]
 

@@ -311,6 +311,7 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
         "reason": tournament.reason,
         "challenge": tournament.challenge,
         "retry_time": iso(milliseconds(tournament.retry_time)),
+        "pause_time": iso(milliseconds(tournament.pause_time)),
         "league": tournament.league or None,
         "season": tournament.season or None,
         "repeat": "weekly" if tournament.repeat == pb.REPEAT_WEEKLY else None,
@@ -319,9 +320,12 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
 
 
 def state_wording(tournament: pb.Tournament) -> str:
-    """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
+    """Return the state in words with its times, e.g. `open, starts in 9 min` or `paused for 12 min`."""
     state = state_of(tournament)
     now = now_ms()
+    paused_at = milliseconds(tournament.pause_time)
+    if paused_at is not None:
+        state = f"{state} for {length(max(0.0, now - paused_at) / 1000)}"
     if tournament.reason and state == "running":
         return f"{state}, but play has stopped: {stop_wording(tournament)}"
     if tournament.reason:

@@ -36,9 +36,9 @@ from sqlalchemy import (
     text,
 )
 
-from noughts_referee.rules import FORFEITS, Termination
+from noughts_referee.rules import CONCEDED_FAULT, FORFEITS, Termination
 
-REVISION = "0047"
+REVISION = "0049"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
@@ -305,6 +305,8 @@ tournaments = Table(
     Column("bounded", Boolean(create_constraint=False), nullable=False, server_default=false()),
     # The games of slots up to this ordinal were searched for puzzles.
     Column("searched", BigInteger, nullable=False, server_default="0"),
+    # The time of its last pause. Null: an older version paused it, or an extension has set it to paused since.
+    Column("paused_at", BigInteger),
     Index(None, "state"),
     Index(None, "kind"),
     # The index has all columns that its queries read. Otherwise SQLite could prefer the index of all kinds.
@@ -468,6 +470,9 @@ LOST_BY_FAULT = text(
 The list of terminations is apart, so that a query can look them up in the index.
 """
 
+STOPPED = text(f"fault = '{CONCEDED_FAULT}'")
+"""A condition on `games`: the organiser stopped them, so its bots lost them. Literal SQL, as `LOST_BY_FAULT` is."""
+
 # Stored in the order of its key (SQLite: without rowid), which is the order of exports and of the rating. There is no
 # foreign key: at 100,000 games a second, checking one would cost as much as storing them.
 games = Table(
@@ -506,6 +511,7 @@ games = Table(
         "ordinal",
         sqlite_where=LOST_BY_FAULT,
     ),
+    Index("ix_games_stopped", "tournament_id", "ordinal", sqlite_where=STOPPED),
     sqlite_with_rowid=False,
 )
 

@@ -51,6 +51,7 @@ from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import (
     LOST_BY_FAULT,
+    STOPPED,
     bot_versions,
     bots,
     entries,
@@ -99,10 +100,14 @@ class GameFilter(NamedTuple):
     termination: Termination | None = None
     won: bool | None = None
     """Only games that the given entries won (or lost, if False)."""
+    stopped: bool = False
+    """Only games that the organiser of their tournament stopped."""
 
     def among(self, entries: Collection[int] | None) -> list[Condition]:
         """Return the conditions; `entries` are those that `won` refers to, None for all."""
         conditions: list[Condition] = [LOST_BY_FAULT] if self.faults else []
+        if self.stopped:
+            conditions.append(STOPPED)
         if self.result is not None:
             conditions.append(games.c.result == int(self.result))
         if self.termination is not None:
@@ -274,8 +279,9 @@ def list_games(
     conditions = game_filter.among(_entries_called(connection, tournament, entry) if entry else None)
     method = f"{tournament.name}/games{f'?{entry}&{game_filter}' if conditions else ''}"
     after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
-    end = after + _MOST_GAMES_READ if conditions and not game_filter.faults else tournament.games_total
-    if game_filter.faults:
+    has_index = game_filter.faults or game_filter.stopped
+    end = after + _MOST_GAMES_READ if conditions and not has_index else tournament.games_total
+    if has_index:
         conditions = [games.c.ordinal.in_(_matching_ordinals(connection, tournament, after, limit + 1, conditions))]
     else:
         conditions += (games.c.ordinal > after, games.c.ordinal <= end)

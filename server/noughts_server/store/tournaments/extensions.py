@@ -62,7 +62,7 @@ def extend_tournament(
 def reopen(connection: Connection, tournament: Tournament) -> Tournament:
     """Set a finished tournament to paused, so that it can be started again."""
     if tournament.state is TournamentState.FINISHED:
-        return change_tournament(connection, tournament, state=TournamentState.PAUSED, ended_at=None)
+        return change_tournament(connection, tournament, state=TournamentState.PAUSED, paused_at=None, ended_at=None)
     return get_tournament_by_id(connection, tournament.id)
 
 

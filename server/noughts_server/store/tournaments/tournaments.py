@@ -109,6 +109,8 @@ class Tournament:
     own_rated: bool = True
     retry_at: int | None = None
     """If play has stopped: when the next attempt is due; None: when the reason is over."""
+    paused_at: int | None = None
+    """If it is paused: since when; None if that is unknown."""
     match_counts: Mapping[str, Any] | None = None
     """The counts that `read_statistics` takes; None unless it is a match with games or advice."""
 
@@ -382,7 +384,9 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     return get_tournament_by_id(connection, tournament.id)
 
 
-def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None, reason: str = "") -> Tournament:
+def pause_tournament(
+    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
+) -> Tournament:
     """Stop claims of units; results of games in progress are still stored. Repeating it has no effect.
 
     `reason` says why, if the server does it by itself. Raises NotFound, PermissionDenied, WrongState (also for a
@@ -399,7 +403,14 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
     agent_hint = "Only a running tournament can be paused: call `start_tournament` first." if is_open else ""
     require_state(tournament, TournamentState.RUNNING, hint=hint, agent_hint=agent_hint)
-    return change_tournament(connection, tournament, state=TournamentState.PAUSED, reason=reason or None, retry_at=None)
+    return change_tournament(
+        connection,
+        tournament,
+        state=TournamentState.PAUSED,
+        paused_at=now_ms,
+        reason=reason or None,
+        retry_at=None,
+    )
 
 
 def cancel_tournament(
@@ -604,5 +615,6 @@ def read_row(row: Row[Any]) -> Tournament:
         seed_kind=SeedKind(row.seed_kind),
         own_rated=row.own_rated,
         retry_at=row.retry_at,
+        paused_at=row.paused_at if row.state == TournamentState.PAUSED else None,
         match_counts=row.match_counts,
     )

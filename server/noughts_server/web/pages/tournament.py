@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
-from noughts_referee.rules import CONCEDED_FAULT
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.formats.knockout import EXTRA_PAIRS
 from noughts_server.core.messages import Language, in_language
@@ -26,8 +25,7 @@ _PAGE = "tournament/tournament.html.jinja"
 _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
 _MOST_FAULTS = 10
-_MOST_ADJUDICATED = 1000
-"""The adjudicated games of a cancelled tournament among which are those that the cancellation ended."""
+_STOPPED_A_PAGE = 1000
 _LAST_GAMES = 8
 """The last games that the overview shows."""
 _MOST_IN_CROSSTABLE = 40
@@ -165,14 +163,17 @@ async def _last_games(website: Website, tournament: Document) -> list[Document]:
 
 
 async def _stopped_games(website: Website, tournament: Document) -> list[Document]:
-    """Return the games that the cancellation of the tournament ended: its organiser's bots lost them."""
+    """Return the games that the organiser of the cancelled tournament stopped: its bots lost them."""
     if tournament["state"] != "cancelled" or not tournament["rated"] or not tournament["games_done"]:
         return []
-    adjudicated = games_pb2.ListGamesRequest(
-        parent=tournament["name"], termination=types_pb2.TERMINATION_ADJUDICATED, page_size=_MOST_ADJUDICATED
-    )
-    games = (await website.upstream.ask(website.upstream.games.ListGames, adjudicated))["games"]
-    return [game for game in games if game["fault"] == CONCEDED_FAULT]
+    request = games_pb2.ListGamesRequest(parent=tournament["name"], stopped_only=True, page_size=_STOPPED_A_PAGE)
+    games: list[Document] = []
+    while True:
+        page = await website.upstream.ask(website.upstream.games.ListGames, request)
+        games += page["games"]
+        if not page["next_page_token"]:
+            return games
+        request.page_token = page["next_page_token"]
 
 
 async def _live_games(website: Website, tournament: Document) -> tuple[list[Document], list[int]]:

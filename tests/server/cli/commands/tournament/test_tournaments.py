@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 from typing import Any
 
@@ -155,7 +156,11 @@ def test_tournament_is_paused_resumed_cancelled_and_waited_for(
     for bot in bots:
         ask(f"tournament join long --bot {bot}")
     ask("tournament start long")
-    assert ask("tournament pause long")["state"] == "paused"
+    paused = ask("tournament pause long")
+    assert (paused["state"], bool(paused["pause_time"])) == ("paused", True)
+    assert re.search(
+        r"paused for \d+ s, [\d,]+ of 100,000 games played", noughts(f"tournament show long --server {server}").stdout
+    )
     assert ask("tournament start long")["state"] == "running"
     assert ask("tournament cancel long")["state"] == "cancelled"
     assert "cancelled" in noughts(f"tournament wait long --server {server}", code=3).stdout
