@@ -12,9 +12,10 @@ FIDE recommends Buchholz, the sum of the points of the opponents, as a tie-break
 shown for information only: one order serves all formats, and Sonneborn-Berger also rewards points against strong
 opponents.
 
-Entries that are equal in everything share a rank, and are listed in the natural order of their labels. Each tie-break
-is computed once, over all entries with equal points; it is not computed again for those that remain tied. In a
-knockout, the number of matches won comes before the points.
+Entries that are equal in everything share a rank, and are listed in the natural order of their labels, those without a
+result last. Tables show no rank of an entry before its first result. Each tie-break is computed once, over all entries
+with equal points; it is not computed again for those that remain tied. In a knockout, the number of matches won comes
+before the points.
 """
 
 from collections import defaultdict
@@ -149,6 +150,11 @@ class RankedEntry:
         return self.score.wins
 
     @property
+    def has_result(self) -> bool:
+        """Return whether a game of it is over, or a bye won points."""
+        return self.score.games > 0 or self.points > 0
+
+    @property
     def order(self) -> tuple[int, float, float, float, int]:
         """Return the sort key: larger is better, equal for a shared rank."""
         return self.matches_won, self.points, self.head_to_head or 0.0, self.sonneborn_berger, self.score.wins
@@ -160,7 +166,8 @@ def rank_entries(entries: Iterable[RankedEntry], *, bracket: bool = False) -> li
     In a `bracket`, entries that reached the same round are tied, otherwise those with equal points.
     """
     by_label = sorted(entries, key=lambda entry: natural_key(entry.label))
-    best_first = sorted(by_label, key=_order, reverse=True)
+    with_results_first = sorted(by_label, key=_has_result, reverse=True)
+    best_first = sorted(with_results_first, key=_order, reverse=True)
     ranked_entries = [replace(entry, rank=1) for entry in best_first[:1]]
     for place, (above, entry) in enumerate(pairwise(best_first), start=2):
         tie_break = _tie_break(above, entry, bracket=bracket)
@@ -169,9 +176,20 @@ def rank_entries(entries: Iterable[RankedEntry], *, bracket: bool = False) -> li
     return ranked_entries
 
 
+def displayed_place(entry: RankedEntry, position: int) -> int | None:
+    """Return the place that tables show: the rank, None before the first result, or the position before the start."""
+    if not entry.rank:
+        return position
+    return entry.rank if entry.has_result else None
+
+
 def first_places(table: Iterable[Standing]) -> list[str]:
     """Return the labels of all entries with rank 1 in these standings; several if they share it."""
     return [row.label for row in table if row.rank == 1]
+
+
+def _has_result(entry: RankedEntry) -> bool:
+    return entry.has_result
 
 
 def _order(entry: RankedEntry) -> tuple[int, float, float, float, int]:

@@ -16,7 +16,7 @@ from noughts_server.competition.score import Score
 from noughts_server.core.board_geometry import geometry, longest_line
 from noughts_server.core.messages import N_, _, active_language, ngettext, number_text
 from noughts_server.tables.crosstable import level
-from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
+from noughts_server.tables.standings import RankedEntry, TieBreak, displayed_place, lead, tie_notes
 from noughts_server.web.upstream import Failure
 
 _TITLES = {
@@ -141,8 +141,14 @@ def before_first_move(game: Mapping[str, Any]) -> str:
     return _("about to begin") if game["state"] == "running" else _("waiting")
 
 
+def place(row: Mapping[str, Any], position: int) -> str:
+    """Return the place of a row of standings (see `displayed_place`); `–` before its first result."""
+    number = displayed_place(ranked_entry(row), position)
+    return "–" if number is None else number_text(number)
+
+
 def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
-    """Return a row of standings for sentences on ties."""
+    """Return a row of standings as an entry with its rank."""
     return RankedEntry(
         label=row["label"],
         score=Score(row["wins"], row["draws"], row["losses"]),
@@ -364,6 +370,8 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
 
 _FUNCTIONS = (
     lead,
+    place,
+    ranked_entry,
     tie_break,
     ties,
     short,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
-from noughts_server.tables.standings import RankedEntry, TieBreak, compute_standings, tie_notes
+from noughts_server.tables.standings import RankedEntry, TieBreak, compute_standings, displayed_place, tie_notes
 from tests.support.settings import examples
 
 Pairs = Mapping[tuple[str, str], Score]
@@ -32,6 +33,20 @@ def test_points_decide_before_everything_else() -> None:
 
 def test_equal_entries_are_in_the_natural_order_of_their_names() -> None:
     assert [entry.label for entry in compute_standings(["b10", "b1", "b2"], {})] == ["b1", "b2", "b10"]
+
+
+def test_entries_without_a_result_are_behind_their_equals_and_show_no_place() -> None:
+    games = dict([pair("D", "B", Score(wins=2)), pair("D", "C")])
+    standings = compute_standings("ABCD", games, {"A": 0.0})
+    assert [(entry.label, entry.rank, displayed_place(entry, 9)) for entry in standings] == [
+        ("D", 1, 1),
+        ("B", 2, 2),
+        ("C", 2, 2),
+        ("A", 2, None),
+    ]
+    (bye, _) = compute_standings("AB", {}, {"B": 2.0})
+    assert displayed_place(bye, 9) == 1
+    assert displayed_place(replace(bye, rank=0), 9) == 9
 
 
 def test_head_to_head_decides_between_two_with_equal_points() -> None:

@@ -16,7 +16,7 @@ from noughts_server.convert.games import game_message
 from noughts_server.convert.tournaments import crosstable_message, tournament_message
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.games.games import list_games
+from noughts_server.store.games.games import GameFilter, list_games
 from noughts_server.store.games.standings import crosstable, standings
 from noughts_server.store.tournaments.tournaments import (
     cancel_tournament,
@@ -26,6 +26,7 @@ from noughts_server.store.tournaments.tournaments import (
 )
 from noughts_server.web.brackets import reached, seeds, with_extra_games
 from noughts_server.web.documents import Document, document
+from noughts_server.web.pages import tournament as tournament_pages
 from noughts_server.web.pages.tournament import tournament_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.stories import Stories
@@ -59,11 +60,16 @@ class StoreBehindPages:
 
     @staticmethod
     def _games(connection: Connection, request: Any) -> Message:
-        stored = list_games(connection, "cup", size=request.page_size, after=request.after).items
-        games = [] if request.faults_only else [game_message(game) for game in stored]
-        if request.termination:
-            games = [game for game in games if game.termination == request.termination]
-        return games_pb2.ListGamesResponse(games=games)
+        game_filter = GameFilter(faults=request.faults_only, stopped=request.stopped_only)
+        page = list_games(
+            connection,
+            "cup",
+            size=request.page_size,
+            page_token=request.page_token,
+            game_filter=game_filter,
+            after=request.after,
+        )
+        return games_pb2.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
 
 
 async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int) -> str:
@@ -213,6 +219,44 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "cancelled <time" in page
 
 
+async def test_all_games_that_the_organiser_stopped_are_counted(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tournament_pages, "_STOPPED_A_PAGE", 1)
+    games = await arena.play(await arena.tournament(bots=BOTS[:3], games_per_pair=4))
+    await arena.commit(
+        game._replace(
+            result=Result.FIRST_WINS,
+            termination=Termination.ADJUDICATED,
+            fault=CONCEDED_FAULT if game.ordinal in (5, 8, 11) else "was withdrawn",
+        )
+        for game in games[:11]
+    )
+    await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    assert "3 live games of the organiser’s bots were stopped and count as lost by them." in await page_of_cup(arena)
+
+
+async def test_bots_without_a_result_have_no_place_and_are_last(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=ROUND_ROBIN)
+
+    async def places(tab: str = "standings") -> list[tuple[str, str]]:
+        page = await page_of_cup(arena, tab)
+        return re.findall(r'<tr> <td class="number">([^<]+)</td> <th[^>]* title="([^"]+)"', page)
+
+    assert await places() == [("–", "ann"), ("–", "bob"), ("–", "cy"), ("–", "dee")]
+    await commit_results(arena, {1: Result.SECOND_WINS})
+    tournament = await arena.store.read(partial(get_tournament, slug="cup"))
+    (game,) = (await arena.store.read(partial(list_games, slug=tournament.slug))).items
+    loser, winner = game.first, game.second
+    others = [("–", label) for label in BOTS[:4] if label not in (loser, winner)]
+    assert await places() == [("1", winner), ("2", loser), *others]
+
+
+async def test_entries_of_a_tournament_that_never_began_are_in_the_order_of_joining(arena: Arena) -> None:
+    await arena.tournament(bots=("dee", "ann", "cy"), start=False)
+    await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    page = await page_of_cup(arena, "standings")
+    assert re.findall(r'<tr> <th scope="row" title="([^"]+)"', page) == ["dee", "ann", "cy"]
+
+
 async def test_cancelled_tournament_says_who_led_or_that_nothing_began(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:3])
     await commit_results(arena, {1: Result.FIRST_WINS})
@@ -249,9 +293,10 @@ async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule:
     tabs = ("overview", "standings", "bracket", "rounds", "chart", "crosstable", "rules")
     for tab in tabs:
         assert "</html>" in await page_of_cup(arena, tab, 1)
-    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
     paused = await page_of_cup(arena)
     assert "Paused: no new games begin" in paused
+    assert "It was paused <time" in paused
     assert "The organiser, alice, can resume it." in paused
     assert ("games are left." in paused) is (schedule is ROUND_ROBIN)
     assert ("Authors can enter bots while it is paused." in paused) is (schedule is not KNOCKOUT)

@@ -171,7 +171,10 @@ def test_open_tournament_counts_down_to_its_start(lea: Organiser, site: Site, br
 
 
 @pytest.mark.processes
-def test_list_of_tournaments_has_winners_and_an_archive(site: Site, browser: Browser, swiss: str) -> None:
+def test_list_of_tournaments_has_winners_and_an_archive(
+    site: Site, browser: Browser, lea: Organiser, swiss: str
+) -> None:
+    lea.send(f"{lea.send('/organise', id='never', schedule='swiss')}/cancel")
     tournament = site.get(f"/api/v1{swiss}").document
     page_text = site.get("/tournaments").text
     finished = page_text.partition('id="finished"')[2].partition("</section>")[0]
@@ -180,7 +183,16 @@ def test_list_of_tournaments_has_winners_and_an_archive(site: Site, browser: Bro
     assert '<td class="number" data-word="bots">5</td>' in row
     ended = tournament["end_time"][:7]
     address = f"/tournaments?state=finished&amp;month={ended}"
-    assert f'<a href="{address}">{month(ended)}</a>' in page_text
+    ended_then = [
+        each["state"]
+        for each in site.get("/api/v1/tournaments?page_size=250").document["tournaments"]
+        if (each["end_time"] or "").startswith(ended)
+    ]
+    assert "cancelled" in ended_then
+    link = (
+        rf'<a href="{re.escape(address)}">{month(ended)}</a> <span\s+class="note">{ended_then.count("finished")}</span>'
+    )
+    assert re.search(link, page_text)
     archive = site.get(address.replace("&amp;", "&")).text
     assert f'href="{swiss}"' in archive
     assert f"Tournaments that ended in {month(ended)}." in archive

@@ -11,7 +11,7 @@ from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.printing import heading, points, printable, rating, table
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
-from noughts_server.tables.standings import PairScores, Standing, tie_notes
+from noughts_server.tables.standings import PairScores, Standing, displayed_place, tie_notes
 
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
@@ -66,8 +66,16 @@ class TournamentTables:
         """Print the standings, and lines on tie-breaks, byes and withdrawn entries, which have no column."""
         columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
         rows = (
-            (row.rank or place, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
-            for place, row in enumerate(self.rows, start=1)
+            (
+                displayed_place(row.entry, position) or "-",
+                row.label,
+                points(row.points),
+                row.wins,
+                row.draws,
+                row.losses,
+                rating(row.rating),
+            )
+            for position, row in enumerate(self.rows, start=1)
         )
         console.print(table(columns, rows))
         for note in tie_notes(row.entry for row in self.rows):

@@ -166,7 +166,7 @@ function showTournaments() {
       const standing = standings[at]?.standing;
       row.hidden = !standing;
       if (!standing) return;
-      const texts = [standing.rank || "", standing.label, points(standing.points)];
+      const texts = [place(standing, at + 1), standing.label, points(standing.points)];
       texts.forEach((text, column) => set(row.cells[column], String(text)));
     });
   }
@@ -174,6 +174,13 @@ function showTournaments() {
     const place = document.querySelector(`[data-done="${each.name}"]`);
     if (place) set(place, ngettext("%(num)s game", "%(num)s games", each.games_done));
   }
+}
+
+// As `displayed_place` of the server.
+function place(standing, position) {
+  if (!standing.rank) return position;
+  const hasResult = standing.wins + standing.draws + standing.losses > 0 || standing.points > 0;
+  return hasResult ? standing.rank : "–";
 }
 
 function points(value) {
