@@ -21,7 +21,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 TEST = "elo0=0,elo1=10"
 
 
-def test_only_some_formats_have_a_setting_that_can_be_raised_after_the_start() -> None:
+def test_only_some_formats_have_a_setting_that_can_be_raised_later() -> None:
     assert {format: format.extended_setting for format in FORMATS} == {
         ROUND_ROBIN: "games_per_pair",
         GAUNTLET: "games_per_pair",

@@ -114,7 +114,7 @@ async def test_pages_of_games_lost_by_a_fault_read_no_other_games(arena: Arena) 
         await arena.store.read(partial(list_games, slug="cup", page_token=token, game_filter=GameFilter(faults=True)))
 
 
-async def test_games_that_the_organiser_stopped_are_found_behind_any_number_of_others(
+async def test_games_that_the_organiser_stopped_are_found_behind_many_others(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_games, "_MOST_GAMES_READ", 5)

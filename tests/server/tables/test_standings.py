@@ -35,7 +35,7 @@ def test_equal_entries_are_in_the_natural_order_of_their_names() -> None:
     assert [entry.label for entry in compute_standings(["b10", "b1", "b2"], {})] == ["b1", "b2", "b10"]
 
 
-def test_entries_without_a_result_are_behind_their_equals_and_show_no_place() -> None:
+def test_entries_without_a_result_are_behind_equals_and_show_no_place() -> None:
     games = dict([pair("D", "B", Score(wins=2)), pair("D", "C")])
     standings = compute_standings("ABCD", games, {"A": 0.0})
     assert [(entry.label, entry.rank, displayed_place(entry, 9)) for entry in standings] == [

@@ -250,7 +250,7 @@ async def test_bots_without_a_result_have_no_place_and_are_last(arena: Arena) ->
     assert await places() == [("1", winner), ("2", loser), *others]
 
 
-async def test_entries_of_a_tournament_that_never_began_are_in_the_order_of_joining(arena: Arena) -> None:
+async def test_entries_of_a_tournament_that_never_began_are_in_order_of_joining(arena: Arena) -> None:
     await arena.tournament(bots=("dee", "ann", "cy"), start=False)
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = await page_of_cup(arena, "standings")
