@@ -76,9 +76,10 @@ def test_a_game_is_watched_from_its_first_ply_and_again_when_it_is_over(
 @pytest.mark.parametrize("line", ["watch", "watch --format json"])
 def test_interrupted_watch_exits_with_code_0(start: Any, server: str, line: str) -> None:
     with start(f"{line} --server {server}") as process:
-        process.stdout.readline()
+        assert process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=PATIENCE) == 0
+        _, errors = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, errors) == (0, "")
 
 
 @pytest.mark.parametrize(
