@@ -10,6 +10,7 @@ from typing import Any
 from babel.dates import format_skeleton
 from markupsafe import Markup
 
+from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import CONCEDED_FAULT, base_name, in_words
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
@@ -164,6 +165,30 @@ def points(value: float) -> str:
     """Return `2½` for 2.5 and `22,889½` for 22889.5."""
     whole, half = divmod(round(value * 2), 2)
     return f"{number_text(whole) if whole else ''}½" if half else number_text(whole)
+
+
+def leaders(rows: Sequence[tournaments_pb2.Standing], most: int) -> str:
+    """Return which bots lead, only their number if they are more than `most`; empty before the first ranks."""
+    labels = [row.label for row in rows if row.rank == 1]
+    if not labels:
+        return ""
+    if len(labels) <= most:
+        return lead(labels)
+    return ngettext("%(bots)s bot leads", "%(bots)s bots lead", len(labels), bots=number_text(len(labels)))
+
+
+def score_or_leaders(rows: Sequence[tournaments_pb2.Standing]) -> str:
+    """Return the score of two bots, e.g. `ann 3–1 bob`; else which bots lead, and their points.
+
+    The text is empty before the first ranks.
+    """
+    leading = leaders(rows, 2)
+    if not leading:
+        return ""
+    best, *others = rows
+    if len(others) == 1:
+        return f"{best.label} {points(best.points)}\N{EN DASH}{points(others[0].points)} {others[0].label}"
+    return _("%(leader)s with %(points)s", leader=leading, points=points(best.points))
 
 
 def game(variant: str) -> str:
@@ -369,7 +394,6 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
 
 
 _FUNCTIONS = (
-    lead,
     place,
     ranked_entry,
     tie_break,
@@ -379,6 +403,8 @@ _FUNCTIONS = (
     number,
     count,
     points,
+    leaders,
+    score_or_leaders,
     game,
     loser,
     cut,

@@ -102,11 +102,31 @@ def tile(page: str) -> str:
         ({"a": 2.5, "b": 1.5}, "a 2½–1½ b"),
         ({"a": 1.0, "b": 3.0, "c": 0.0}, "b leads with 3"),
         ({"a": 3.0, "b": 3.0, "c": 0.0}, "a and b lead with 3"),
+        ({"a": 3.0, "b": 3.0, "c": 3.0}, "3 bots lead with 3"),
         ({"a": 0.0, "b": 0.0}, ""),
     ],
 )
 async def test_tile_of_a_match_has_its_score_and_others_their_leaders(points: dict[str, float], words: str) -> None:
     assert tile(await home_page(home_content([tournament("cup", points)]))) == words
+
+
+@pytest.mark.parametrize(
+    "points, words",
+    [({"a": 2.0, "b": 1.0}, "Round 2 of 5: a leads"), ({"a": 2.0, "b": 2.0}, "Round 2 of 5: 2 bots lead")],
+)
+async def test_tile_of_a_swiss_has_its_round_and_leaders(points: dict[str, float], words: str) -> None:
+    swiss = tournament("swiss", points, tournaments_pb2.SCHEDULE_SWISS, rounds=5)
+    page = await home_page(home_content([swiss], stages={swiss.name: RunningStage(Round(2, 5))}))
+    assert tile(page) == words
+
+
+async def test_tile_names_no_leader_before_the_first_ranks() -> None:
+    cup = tournament("cup", {"a": 1.0, "b": 0.0, "c": 0.0})
+    for row in cup.standings:
+        row.rank = 0
+    assert tile(await home_page(home_content([cup]))) == ""
+    stages = {cup.name: RunningStage(Round(1, 5))}
+    assert tile(await home_page(home_content([cup], stages=stages))) == "Round 1 of 5"
 
 
 @pytest.mark.parametrize(
