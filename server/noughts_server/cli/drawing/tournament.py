@@ -24,6 +24,8 @@ from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.standings import Standing, TieBreak
 
+_SHORTEST_PAUSE = 60.0
+"""Seconds from which on the state says how long a tournament has been paused."""
 _MOST_ENTRIES = 128
 """Entries in a printed crosstable."""
 
@@ -324,8 +326,8 @@ def state_wording(tournament: pb.Tournament) -> str:
     state = state_of(tournament)
     now = now_ms()
     paused_at = milliseconds(tournament.pause_time)
-    if paused_at is not None:
-        state = f"{state} for {length(max(0.0, now - paused_at) / 1000)}"
+    if paused_at is not None and (paused_seconds := (now - paused_at) / 1000) >= _SHORTEST_PAUSE:
+        state = f"{state} for {length(paused_seconds)}"
     if tournament.reason and state == "running":
         return f"{state}, but play has stopped: {stop_wording(tournament)}"
     if tournament.reason:

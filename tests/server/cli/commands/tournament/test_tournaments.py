@@ -159,7 +159,7 @@ def test_tournament_is_paused_resumed_cancelled_and_waited_for(
     paused = ask("tournament pause long")
     assert (paused["state"], bool(paused["pause_time"])) == ("paused", True)
     assert re.search(
-        r"paused for \d+ s, [\d,]+ of 100,000 games played", noughts(f"tournament show long --server {server}").stdout
+        r"paused[^,]*, [\d,]+ of 100,000 games played", noughts(f"tournament show long --server {server}").stdout
     )
     assert ask("tournament start long")["state"] == "running"
     assert ask("tournament cancel long")["state"] == "cancelled"
