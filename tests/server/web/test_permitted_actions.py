@@ -26,6 +26,7 @@ def tournament(**values: Any) -> Document:
         "state": "running",
         "rated": True,
         "repeat": None,
+        "challenge": False,
         "variant": "tictactoe",
         "schedule": "round_robin",
         "games_per_pair": 4,
@@ -93,3 +94,8 @@ async def test_page_says_games_left_and_extension_of_a_format(
     permitted = await actions("alice", tournament(schedule=schedule, sprt=sprt, rated=False))
     assert [each["games_left"] for each in permitted["entries"]] == [games_left] * 2
     assert (permitted["adds"], "extend" in permitted["actions"]) == (adds, bool(adds))
+
+
+@pytest.mark.parametrize("challenge, offered", [(False, ["pause", "cancel", "extend"]), (True, ["cancel", "extend"])])
+async def test_page_offers_no_pause_of_a_challenge(challenge: bool, offered: list[str]) -> None:
+    assert (await actions("alice", tournament(challenge=challenge)))["actions"] == offered

@@ -176,9 +176,11 @@ def _name(request: Request) -> str:
 
 def _actions(tournament: Document) -> list[str]:
     extend = ["extend"] if format_named(str(tournament["schedule"])).extended_setting else []
+    # Players of a challenge wait for its games, so the server does not pause it.
+    pause = [] if tournament["challenge"] else ["pause"]
     return {
         "open": ["start", "cancel"],
-        "running": ["pause", "cancel", *extend],
+        "running": [*pause, "cancel", *extend],
         "paused": ["start", "cancel", *extend],
         "finished": extend,
     }.get(tournament["state"], [])
