@@ -29,22 +29,46 @@ def with_extra_games(matches: Sequence[Document], games_of_each: int) -> list[Do
 
 
 def without_stopped(matches: Sequence[Document], stopped_games: Sequence[Document]) -> list[Document]:
-    """Return the matches of a cancelled knockout as far as they were played: with `stopped`, and fewer winners.
+    """Return the matches of a cancelled knockout as far as they were played: without the games that were stopped.
 
-    A match is stopped if the cancellation ended games of it. It has no winner then, and no entry of it advanced.
+    `stopped` is the number of these games. A match with such games has no winner, and no entry of it advanced.
     """
-    stopped = {(game["round"], frozenset((game["first"], game["second"]))) for game in stopped_games}
+    stopped: dict[tuple[int, frozenset[str]], list[Document]] = {}
+    for game in stopped_games:
+        stopped.setdefault((game["round"], frozenset((game["first"], game["second"]))), []).append(game)
     reached_later: set[tuple[int, str]] = set()
     found = []
     for match in matches:
         labels = (match["first"], match["second"])
-        is_stopped = (match["round"], frozenset(labels)) in stopped
-        if is_stopped:
+        games = stopped.get((match["round"], frozenset(labels)), [])
+        if games:
             reached_later |= {(match["round"] + 1, label) for label in labels}
         first, second = ("" if (match["round"], label) in reached_later else label for label in labels)
-        winner = "" if is_stopped else match["winner"]
-        found.append({**match, "first": first, "second": second, "winner": winner, "stopped": is_stopped})
+        found.append(
+            {
+                **match,
+                "first": first,
+                "second": second,
+                "winner": "" if games else match["winner"],
+                "first_points": match["first_points"] - sum(_winner(game) == match["first"] for game in games),
+                "second_points": match["second_points"] - sum(_winner(game) == match["second"] for game in games),
+                "games": match["games"] - len(games),
+                "stopped": len(games),
+            }
+        )
     return found
+
+
+def _winner(game: Document) -> str | None:
+    """Return the label of the entry that won the game; None without a winner."""
+    winner: str | None = {"1-0": game["first"], "0-1": game["second"]}.get(game["result"])
+    return winner
+
+
+def losers(games: Sequence[Document]) -> list[str]:
+    """Return the labels of the entries that lost one of the games."""
+    lost = {game["second"] if _winner(game) == game["first"] else game["first"] for game in games if _winner(game)}
+    return sorted(lost)
 
 
 def names_of_rounds(rounds: Sequence[Sequence[Document]]) -> list[Round]:

@@ -66,7 +66,9 @@ def sentences(tournament: Document, matches: list[Document], games: dict[int, Do
     is_bracket = format_named(str(tournament["schedule"])).places_by_bracket
     first = [row["label"] for row in tournament["standings"] if row["rank"] == 1]
     told: list[Sentence | None] = []
-    if len(tournament["standings"]) > 2:
+    finalists = {matches[-1]["first"], matches[-1]["second"]} if is_bracket and matches else set()
+    # If the upset was the final, the sentence about the final has it.
+    if len(tournament["standings"]) > 2 and {story["upset_winner"], story["upset_loser"]} != finalists:
         told.append(_upset(story, games, len(first), is_bracket=is_bracket))
     if is_bracket:
         told += [_final(story, matches, games), _extra_games(matches)]
@@ -118,7 +120,7 @@ def _lead(story: Document, first: list[str], games: dict[int, Document]) -> Sent
         text = _("The lead never changed: %(leader)s was ahead from round %(round)s on.", **values)
     else:
         text = _("The lead never changed: %(leader)s was ahead from game %(game)s on.", **values)
-    return Sentence(_("Lead changes"), text, game)
+    return Sentence(_("The lead"), text, game if changes else None)
 
 
 def _decision(tournament: Document, first: list[str], games: dict[int, Document]) -> Sentence | None:

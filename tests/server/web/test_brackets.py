@@ -1,6 +1,7 @@
 """What the page of a knockout says: seeds, reached rounds, scores so far, and links to live games."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -163,7 +164,8 @@ async def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(arena: 
     assert '<a class="now" href="/tournaments/cup/games/3">Game 1 of 2</a>' in page
     assert re.findall(r'<span class="points">([^<]*)</span>', page)[:4] == ["1", "0", "0", "0"]
     assert "<b>Semifinals</b>" in page
-    assert "0 of 2 matches are over" in page
+    assert "0 matches of 2 are over" in page
+    assert "0 of 3 matches" in page
     # The number of games can grow, but not that of the matches.
     assert re.search(r'<progress max="3" value="0"\s+aria-label="Matches played"', page)
     assert '<span id="done">1</span> game<' in page
@@ -176,7 +178,7 @@ async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:2], schedule=KNOCKOUT)
     await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
     page = await page_of_cup(arena, "overview", 3)
-    assert '<a class="now" href="/tournaments/cup/games/3">Extra game 1 of at most 8</a>' in page
+    assert '<a class="now" href="/tournaments/cup/games/3">Extra games 1 and 2 (up to 8)</a>' in page
     assert "1 plays extra games" in page
     await commit_results(arena, {3: Result.FIRST_WINS, 4: Result.DRAW})
     page = await page_of_cup(arena)
@@ -206,14 +208,19 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "Game 1 of 2" in await page_of_cup(arena)
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = await page_of_cup(arena)
-    assert "Cancelled after 2 games (Semifinals)" in page
-    assert "1 live game of the organiser’s bots was stopped and counts as lost by them." in page
+    assert "Cancelled after 1 game (Semifinals)" in page
+    assert re.search(
+        "1 live game was stopped and counts as lost by (ann|bob|cy|dee): bots of the organiser, alice,", page
+    )
+    assert "The 2 games with a result count for ratings." in page
     bracket, _, rest = page.partition('id="bracket"')[2].partition("</section>")
-    assert ">stopped by the organiser</a>" in bracket
-    assert "not finished" in bracket
+    assert ">1 game, 1 stopped</a>" in bracket
+    assert re.findall(r'<span class="points">([^<]*)</span>', bracket)[:4] == ["½", "½", "", ""]
+    assert "no game was finished" in bracket
     assert "not played" in bracket
     assert not re.search("Game 1 of 2|to be decided|extra pairs|playing|winner", bracket)
-    assert "stopped by the organiser, move 1" in rest.partition('id="last"')[2]
+    assert "stopped by the organiser" not in rest
+    assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == [""] * 4
     assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
     assert "Tie broken" not in page
     assert "cancelled <time" in page
@@ -231,7 +238,7 @@ async def test_all_games_that_the_organiser_stopped_are_counted(arena: Arena, mo
         for game in games[:11]
     )
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
-    assert "3 live games of the organiser’s bots were stopped and count as lost by them." in await page_of_cup(arena)
+    assert "3 live games were stopped and count as lost by" in await page_of_cup(arena)
 
 
 async def test_bots_without_a_result_have_no_place_and_are_last(arena: Arena) -> None:
@@ -263,7 +270,9 @@ async def test_cancelled_tournament_says_who_led_or_that_nothing_began(arena: Ar
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = re.sub("<[^>]+>", "", await page_of_cup(arena))
     assert "Cancelled after 1 of 6 games" in page
-    assert re.search("There is no winner. (ann|bob|cy) led with 1 point in 1 game. All games with a result", page)
+    assert re.search(
+        "There is no winner. (ann|bob|cy) led with 1 point in 1 game. The 1 game with a result counts", page
+    )
 
 
 async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: Arena) -> None:
@@ -273,6 +282,8 @@ async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: 
     assert "Cancelled before the start" in page
     assert "No game was played, and no rating changed." in page
     assert "ended <time" not in page
+    assert 'href="/tournaments?state=open">Upcoming tournaments<' in page
+    assert not re.search("Export|>Games<|0 of 0", page)
 
 
 async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:
@@ -298,7 +309,8 @@ async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule:
     assert "Paused: no new games begin" in paused
     assert "It was paused <time" in paused
     assert "The organiser, alice, can resume it." in paused
-    assert ("games are left." in paused) is (schedule is ROUND_ROBIN)
+    assert ("A bot that enters now plays 2 games against each other bot." in paused) is (schedule is ROUND_ROBIN)
+    assert ("/signin?next=/tournaments/cup" in paused) is (schedule is not KNOCKOUT)
     assert ("Authors can enter bots while it is paused." in paused) is (schedule is not KNOCKOUT)
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     if schedule is LADDER:
@@ -308,3 +320,12 @@ async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule:
         await arena.commit(await arena.play(tournament))
     for tab in tabs:
         assert "</html>" in await page_of_cup(arena, tab)
+
+
+@pytest.mark.parametrize(
+    "ages, seconds", [((50, 40, 30, 20, 10), 10.0), ((500, 40, 30, 20, 10), 100.0), ((9, 8), None)]
+)
+def test_time_of_a_game_follows_from_the_ends_of_the_last_ones(ages: tuple[int, ...], seconds: float | None) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    games = [{"end_time": (now - timedelta(seconds=age)).isoformat()} for age in ages] + [{"end_time": None}]
+    assert tournament_pages.seconds_a_game(games, now) == seconds

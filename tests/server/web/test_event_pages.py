@@ -78,7 +78,7 @@ def test_finished_tournament_tells_its_story_with_boards(site: Site, browser: Br
     tournament = site.get(f"/api/v1{swiss}?show_story=true").document
     text = site.get(swiss).text
     titles = words_of(text)
-    assert titles[-4] == "Lead changes"
+    assert titles[-4] == "The lead"
     assert titles[-2:] == ["Longest game", "Shortest win"]
     for field in ("longest_game", "shortest_game"):
         assert f'<a href="{swiss}/games/{tournament["story"][field]}"><svg class="thumb' in text

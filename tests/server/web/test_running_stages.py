@@ -65,7 +65,7 @@ def test_climbers_are_the_bots_of_the_ladder_that_rise_most() -> None:
     "schedule, words, more",
     [
         ("swiss", "Round 1 of 2", ""),
-        ("knockout", "Semifinals", ": 0 of 2 matches are over"),
+        ("knockout", "Semifinals", ": 0 matches of 2 are over"),
     ],
 )
 def test_lists_of_live_tournaments_name_the_round(

@@ -1,7 +1,9 @@
 """The page of a tournament, with its tabs, the parts that change while it runs, and its games."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,6 +30,11 @@ _MOST_FAULTS = 10
 _STOPPED_A_PAGE = 1000
 _LAST_GAMES = 8
 """The last games that the overview shows."""
+_MOST_STOPPED_SKIPPED = 100
+"""The most stopped games that are read to find the last ones that were not stopped."""
+_GAMES_OF_PACE = 20
+"""The last games of a running tournament, from which the website estimates when it ends."""
+_FEWEST_OF_PACE = 5
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
@@ -99,14 +106,17 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     tournament = {**response["tournament"], "standings": crosstable["standings"]}
     desk = await permitted_actions(website, request, tournament, crosstable)
     live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
-    last = await _last_games(website, tournament) if tab == _OVERVIEW and tournament["state"] != "open" else []
+    stopped_games = await _stopped_games(website, tournament)
+    last: list[Document] = []
+    pace: float | None = None
+    if tab == _OVERVIEW and tournament["state"] != "open":
+        last, pace = await _last_games(website, tournament, stopped_games)
     language = website.views.language(request, _PAGE)
     # The filters of the list of games need the labels.
     names = {} if tab == "games" else _names_of_guests(tournament, language)
     if names:
         tournament, crosstable, faults = (renamed(each, names) for each in (tournament, crosstable, faults))
         live, last = (renamed(live[0], names), live[1]), renamed(last, names)
-    stopped_games = await _stopped_games(website, tournament)
     crosstable = {**crosstable, "matches": brackets.without_stopped(crosstable["matches"], stopped_games)}
     before = _rows_before(request)
     rounds = _rounds(brackets.with_extra_games(crosstable["matches"], tournament["games_per_pair"]))
@@ -118,7 +128,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "before": before,
         "standings": tournament["standings"][before : before + _ROWS_OF_STANDINGS],
         "takes_entries": takes_first_entries(tournament),
-        "takes_late_entries": tournament["state"] == "paused" and takes_entries(tournament),
+        "takes_late_entries": tournament["state"] in _UNDER_WAY and takes_entries(tournament),
         "desk": desk,
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": rounds,
@@ -130,11 +140,13 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
         "cancelled_in": current_round(tournament, crosstable) if tournament["state"] == "cancelled" else None,
         "stopped_games": stopped_games,
+        "stopped_bots": brackets.losers(stopped_games),
         "boards": live[0],
         "live_games": live[1],
         "pairings": pairings,
         "faults": faults["games"],
         "last": last,
+        "seconds_a_game": pace,
         "story": await website.stories.of(upstream, tournament, crosstable["matches"], language, names),
         "more_faults": bool(faults["next_page_token"]),
     }
@@ -150,16 +162,32 @@ def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]
     return {label: name for label, name in names.items() if label != name}
 
 
-async def _last_games(website: Website, tournament: Document) -> list[Document]:
-    """Return the last games, newest first."""
+async def _last_games(
+    website: Website, tournament: Document, stopped_games: Sequence[Document]
+) -> tuple[list[Document], float | None]:
+    """Return the last games that were played to an end, newest first, and how long a game takes in seconds if known."""
+    runs = tournament["state"] == "running"
+    is_bracket = format_named(str(tournament["schedule"])).places_by_bracket
     # While the tournament runs, the games fill one row, so that the rest of the page does not move. A row below a
-    # bracket is as wide as the page.
-    has_short_row = tournament["state"] == "running" and not format_named(str(tournament["schedule"])).places_by_bracket
-    count = _LAST_GAMES // 2 if has_short_row else _LAST_GAMES
+    # bracket is as wide as the page; next to the standings of a bracket there is room for one row.
+    has_short_row = tournament["state"] != "finished" and runs is not is_bracket
+    shown = _LAST_GAMES // 2 if has_short_row else _LAST_GAMES
+    count = _GAMES_OF_PACE if runs else shown + min(len(stopped_games), _MOST_STOPPED_SKIPPED)
     after = max(0, tournament["games_done"] - count)
-    last = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=count)
-    games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, last))["games"]
-    return games[::-1]
+    request = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=count)
+    games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, request))["games"]
+    stopped = {game["name"] for game in stopped_games}
+    played = [game for game in reversed(games) if game["name"] not in stopped]
+    return played[:shown], seconds_a_game(games, datetime.now(UTC)) if runs else None
+
+
+def seconds_a_game(games: Sequence[Document], now: datetime) -> float | None:
+    """Return the time from the end of one of the last games to the end of the next; None if they are too few.
+
+    If games have stopped to end, the time becomes longer.
+    """
+    ends = [datetime.fromisoformat(game["end_time"]) for game in games if game["end_time"]]
+    return (now - min(ends)).total_seconds() / len(ends) if len(ends) >= _FEWEST_OF_PACE else None
 
 
 async def _stopped_games(website: Website, tournament: Document) -> list[Document]:

@@ -102,7 +102,9 @@ function showProgress(tournament) {
   const seconds = (performance.now() - began) / 1000;
   const played = done - (first ?? done);
   const left = played > 0 && seconds > 2 && done < total ? ((total - done) * seconds) / played : 0;
-  document.getElementById("remaining").textContent = left ? _(", about %(time)s left", { time: duration(left) }) : "";
+  // Before its first game, the page keeps the estimate that the server made from the last games.
+  if (left || done >= total)
+    document.getElementById("remaining").textContent = left ? _(", about %(time)s left", { time: duration(left) }) : "";
 }
 
 function duration(seconds) {
