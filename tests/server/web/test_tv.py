@@ -1,11 +1,12 @@
 """Screens for a hall: live boards, replays, delayed moves, standings, the next start and overlays."""
 
 import base64
+import re
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
@@ -42,7 +43,9 @@ def test_live_games_take_the_place_of_replays(server: ServerUnderTest, site: Sit
             expect(tile.locator(".strip.second.to-move .label")).to_have_text("Second")
             expect(tile.locator(".strip .piece")).to_have_count(2)
             game.play(4, 2)
-            expect(tile.locator(".caption")).to_contain_text("Just ended · First won: three in a row")
+            # The points of the players say who won.
+            expect(tile.locator(".caption span")).to_have_text(["Just ended", "three in a row", ""])
+            expect(tile.locator(".strip.won .label")).to_have_text("First")
 
 
 def test_a_delayed_screen_holds_back_the_last_moves_until_the_end(
@@ -59,15 +62,15 @@ def test_a_delayed_screen_holds_back_the_last_moves_until_the_end(
         expect(stones).to_have_count(2)
         game.play(2)
         expect(stones).to_have_count(5)
-        expect(page.locator(".caption:visible")).to_contain_text("First won")
+        expect(page.locator(".strip.won:visible .label")).to_have_text("First")
 
 
 def test_screen_of_a_tournament_has_standings_next_start_and_code(site: Site, browser: Browser, cup: str) -> None:
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/tv")
-        expect(page.locator("#standings tbody tr")).to_have_count(2)
+        expect(page.locator("[data-standings] tbody tr")).to_have_count(2)
         rows = site.get(f"/api/v1/{cup}").document["standings"]
-        expect(page.locator("#standings tbody th").first).to_have_text(rows[0]["label"])
+        expect(page.locator("[data-standings] tbody th").first).to_have_text(rows[0]["label"])
         expect(page.locator(".next")).to_contain_text("Century cup")
         expect(page.locator(".next [data-until]")).to_contain_text(" d ")
         expect(page.get_by_role("img", name="QR code of the address")).to_be_visible()
@@ -80,6 +83,31 @@ def test_screen_of_a_tournament_has_standings_next_start_and_code(site: Site, br
         expect(page.get_by_role("img", name="QR code of the address")).to_be_hidden()
         page.get_by_role("link", name="Back to the website").click()
         expect(page).to_have_url(f"{site.address}/{cup}")
+
+
+def test_running_tournaments_show_their_leaders(server: ServerUnderTest, site: Site) -> None:
+    with live_game(server, site) as game:
+        tournament = game.name.partition("/games")[0]
+        screen = eventually(lambda: site.get("/tv").text, lambda text: f'data-standings="{tournament}"' in text)
+        rows = screen.partition(f'data-standings="{tournament}"')[2].partition("</table>")[0]
+        assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["First", "Second"]
+        game.play(0, 3, 1, 4, 2)
+
+
+def test_players_stand_next_to_a_board_of_any_shape(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    wide: ViewportSize = {"width": 1920, "height": 1080}
+    with (
+        page_in(browser, site.address, viewport=wide) as page,
+        live_game(server, site, variant="mnk:4,3,3") as game,
+    ):
+        game.play(0, 4, 1, 5)
+        page.goto("/tv?boards=1")
+        expect(page.locator(".tv-board .stone")).to_have_count(4)
+        edges = "element => [element.getBoundingClientRect().top, element.getBoundingClientRect().bottom]"
+        top, bottom = page.locator(".tv-tile:visible .tv-board").evaluate(edges)
+        assert page.locator(".tv-tile:visible .strip.second").evaluate(edges)[0] == pytest.approx(top, abs=1)
+        assert page.locator(".tv-tile:visible .strip.first").evaluate(edges)[1] == pytest.approx(bottom, abs=1)
+        game.play(2)
 
 
 def test_nine_boards_come_from_a_feed_of_nine(site: Site, cup: str) -> None:
@@ -95,7 +123,7 @@ def test_standings_on_the_screen_follow_the_games(server: ServerUnderTest, site:
     with page_in(browser, site.address) as page, live_game(server, site) as game:
         game.play(0, 3, 1, 4)
         page.goto(f"/{game.name.partition('/games')[0]}/tv")
-        points = page.locator("#standings tbody td:last-child")
+        points = page.locator("[data-standings] tbody td:last-child")
         expect(points).to_have_text(["0", "0"])
         game.play(2)
         expect(points).to_have_text(["1", "0"])

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.drawing.board_svg import with_board
-from noughts_server.web.documents import Document
+from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import whole_number
 from noughts_server.web.pages.website import Website
 from noughts_server.web.upstream import Failure
@@ -24,6 +24,8 @@ _LAST_GAMES = 50
 _REPLAYS = 9
 _ROWS = 16
 """Rows of the standings, and tournaments of the list."""
+_LEADERS = 3
+"""Rows of the standings of each running tournament on the screen of all live games."""
 _STARTS = 50
 """Open tournaments among which the next start is chosen."""
 
@@ -37,6 +39,7 @@ async def tv_page(website: Website, request: Request) -> Response:
         "home": "/",
         "events": "/api/v1/featured/events",
         "standings": [],
+        "leaders": _leaders(content),
         "running": content["running"],
         "newest": content["tournaments"][:_ROWS],
         "next": upcoming,
@@ -63,6 +66,7 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
         "home": f"/{name}",
         "events": f"/api/v1/{name}/events",
         "standings": tournament["standings"][:_ROWS],
+        "leaders": {},
         "running": [],
         "newest": [],
         "next": upcoming,
@@ -70,6 +74,15 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
         "replays": _best_games(with_board({**game, "state": "ended"}) for game in last["games"]),
     }
     return await _screen(website, request, values)
+
+
+def _leaders(content: Document) -> dict[str, list[Document]]:
+    """Return the best rows of the standings of each running tournament by its name."""
+    known = content["tournaments_by_name"]
+    return {
+        tournament["name"]: document(known[tournament["name"]])["standings"][:_LEADERS]
+        for tournament in content["running"]
+    }
 
 
 async def _live_games(website: Website, tournament: Document) -> int:

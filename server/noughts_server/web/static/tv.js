@@ -77,6 +77,8 @@ class Tile {
     if (!this.board && game.board) {
       const svg = smallBoard(game, () => this.game === game && this.show());
       if (svg) {
+        const { width, height } = svg.viewBox.baseVal;
+        this.element.style.setProperty("--ratio", width / height);
         this.find("board").replaceChildren(svg);
         this.board = new Board(svg, { labels: false });
         for (const side of SIDES) this.find(`piece-${side}`).replaceChildren(piece(svg, game.board.look, side));
@@ -90,7 +92,7 @@ class Tile {
     showStrips(game, this.ply, game.heard, view.stopped, this.find);
     const event = this.find("event");
     const title = view.tournaments.get(game.name.split("/games/")[0])?.title;
-    if (event) set(event, title ? ` · ${title}` : "");
+    if (event) set(event, title ?? "");
     const air = this.find("air");
     const isLive = !this.isReplay && !this.ended;
     set(air, this.isReplay ? _("Replay") : isLive ? _("Live") : _("Just ended"));
@@ -115,10 +117,10 @@ function piece(svg, look, side) {
   return picture;
 }
 
+// The points in the strips of the players say who won.
 function result(game) {
-  const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const reason = ending(game);
-  if (winner) return _("%(winner)s won: %(reason)s", { winner, reason });
+  if (["1-0", "0-1"].includes(game.result)) return reason;
   return game.result === "*" ? _("void") : _("a draw: %(reason)s", { reason });
 }
 
@@ -158,11 +160,11 @@ function replay(tile) {
 }
 
 function showTournaments() {
-  const rows = document.querySelectorAll("#standings tbody tr");
-  const [told] = view.tournaments.values();
-  if (rows.length && told?.standings.length) {
+  for (const table of document.querySelectorAll("[data-standings]")) {
+    const told = view.tournaments.get(table.dataset.standings);
+    if (!told?.standings.length) continue;
     const standings = [...told.standings].sort((a, b) => a.rank - b.rank);
-    rows.forEach((row, at) => {
+    [...table.tBodies[0].rows].forEach((row, at) => {
       const standing = standings[at]?.standing;
       row.hidden = !standing;
       if (!standing) return;
