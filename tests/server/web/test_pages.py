@@ -284,6 +284,8 @@ def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site
     games = sum(sum(move["score"].values()) for move in openings["moves"])
     assert f"{games} games" in page
     assert "Games with this position" in page
+    assert "of 2 games" not in page  # the list has all
+    assert '<table class="wide pieces plate"' in page
     for move in openings["moves"]:
         for cell in move["cells"]:
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
