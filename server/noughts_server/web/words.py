@@ -91,16 +91,16 @@ def number(name: str) -> str:
 
 
 def resource(name: str) -> str:
-    """Return a resource in words: `bot mybot` for `bots/mybot`. Other names are unchanged."""
+    """Return a resource in words: `bot “mybot”` for `bots/mybot`. Other names are unchanged."""
     match name.split("/"):
         case ["bots", bot_name, "versions", version]:
-            return f"version {version} of bot {bot_name}"
+            return f"version {version} of bot “{bot_name}”"
         case ["tournaments", tournament, "games", ordinal]:
-            return f"game {ordinal} of tournament {tournament}"
+            return f"game {ordinal} of tournament “{tournament}”"
         case ["tournaments", tournament, "entries", label]:
-            return f"entry {label} of tournament {tournament}"
+            return f"entry “{label}” of tournament “{tournament}”"
         case [("bots" | "tournaments" | "tests" | "tokens" | "invitations") as kind, each]:
-            return f"{kind.removesuffix('s')} {each}"
+            return f"{kind.removesuffix('s')} “{each}”"
     return name
 
 

@@ -100,7 +100,7 @@ def test_errors_have_a_page_with_a_message(site: Site, path: str, status: int, w
 
 def test_pages_of_missing_things_have_no_commands_and_lead_on(site: Site, cup: str) -> None:
     page = site.get("/bots/nobody").text
-    assert "There is no bot nobody." in page
+    assert "There is no bot “nobody”." in page
     assert "noughts bot" not in page
     assert 'action="/search"' in page
     assert f'href="/{cup}">Back to' in site.get(f"/{cup}/games/99999").text

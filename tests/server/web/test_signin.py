@@ -243,7 +243,7 @@ def test_bot_that_cannot_enter_is_explained_on_the_page_of_the_tournament(server
         assert 'value="bots/nia-tic"' not in page  # it does not play Connect Four
         for field, bot, words in (
             ("bot", "bots/nia-tic", "nia-tic is not a bot that plays connect4."),
-            ("guest", "Pebblx", "There is no bot Pebblx."),
+            ("guest", "Pebblx", "There is no bot “Pebblx”."),
         ):
             refused = visitor.post(f"{place}/join", {field: bot})
             assert refused.status in (400, 404)
@@ -371,7 +371,7 @@ def test_a_refused_challenge_is_explained_on_the_form_with_what_was_typed(server
         assert "Expected 1 to 100." in refused.text.partition('id="wrong-games"')[2].partition("</span>")[0]
     refused = SignedIn(site, token).post("/challenges", {**form, "games": "2"})
     assert refused.status == 409
-    assert "Bot other is offline" in refused.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert "Bot “other” is offline" in refused.text.partition('role="alert"')[2].partition("</div>")[0]
 
 
 def test_a_refused_token_keeps_what_was_typed(site: Site, ada: str) -> None:

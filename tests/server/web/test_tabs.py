@@ -130,7 +130,7 @@ def test_search_finds_bots_tournaments_and_owners(site: Site, knockout: str) -> 
     assert f'href="{knockout}"' in results
     assert results.count('href="/bots/kim-0"') == 2  # as a bot, and as one of its owner
     assert 'href="/bots?owner=kim"' in results
-    assert "No bot, tournament or owner is called" in site.get("/search?q=zzz").text
+    assert "No bot or tournament has “zzz” in its name" in site.get("/search?q=zzz").text
     assert site.get("/search").status == 200
 
 
@@ -144,7 +144,7 @@ def test_slash_leads_to_the_search_and_enter_searches(site: Site, browser: Brows
         expect(field).to_have_value("a/b")
         field.fill("kim")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Results for kim")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Results for “kim”")
 
 
 def test_leaderboard_sorts_by_its_columns(site: Site, browser: Browser, knockout: str) -> None:

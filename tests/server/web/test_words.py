@@ -78,18 +78,18 @@ def test_games_are_named_by_the_titles_of_their_tournaments(title: str, words: s
 @pytest.mark.parametrize(
     "failure, words",
     [
-        (Failure(404, "bots/ada does not exist", subject="bots/ada"), "There is no bot ada."),
+        (Failure(404, "bots/ada does not exist", subject="bots/ada"), "There is no bot “ada”."),
         (
             Failure(404, "tournaments/cup/games/9 does not exist", subject="tournaments/cup/games/9"),
-            "There is no game 9 of tournament cup.",
+            "There is no game 9 of tournament “cup”.",
         ),
         (
             Failure(409, "tournaments/cup is open, expected running", subject="tournaments/cup"),
-            "Tournament cup is open, expected running.",
+            "Tournament “cup” is open, expected running.",
         ),
         (
             Failure(403, "bots/ada/versions/2 is not yours", subject="bots/ada/versions/2"),
-            "Version 2 of bot ada is not yours.",
+            "Version 2 of bot “ada” is not yours.",
         ),
         (Failure(400, "page_token: got 'x', expected one", subject="page_token"), "Page_token: got 'x', expected one."),
         (Failure(403, "ada plays no `renju`."), "ada plays no renju."),

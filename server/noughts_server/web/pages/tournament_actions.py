@@ -144,7 +144,7 @@ async def join(website: Website, request: Request, person: Person) -> Response:
         await website.upstream.call(website.upstream.tournaments.JoinTournament, message, person.token)
     except Failure as failure:
         if failure.status == 404:
-            raise Failure(404, f"There is no bot {words.short(bot)}.", "Check its name.", field=field) from failure
+            raise Failure(404, f"There is no bot “{words.short(bot)}”.", "Check its name.", field=field) from failure
         if failure.status in (400, 403, 409):
             if failure.expected:
                 failure.message = f"{words.short(bot)} is not {failure.expected}."
