@@ -136,3 +136,50 @@ def test_names_and_ratings_of_bots_fit_a_phone(site: Site, browser: Browser, pat
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for table in page.locator(".scroll:has(table)").all():
             assert table.evaluate("place => place.scrollWidth <= place.clientWidth + 1")
+
+
+@pytest.fixture
+def opponent(site: Site, server: ServerUnderTest, token: str) -> str:
+    """A bot with a long name that has played two unrated games against `winner`."""
+    name, form, cookie = "threat-hunter-2026", {"csrf": Visitor(token).csrf}, f"noughts_token={token}"
+    with in_other_thread(bots_online(server.address, token, **{"winner": "minimax", name: "first-free"})):
+        path = site.post("/organise", {**form, "id": "unrated", "schedule": "round_robin"}, cookie=cookie).headers[
+            "location"
+        ]
+        for bot in ("winner", name):
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        site.post(f"{path}/start", form, cookie=cookie)
+        eventually(lambda: "finished" in site.get(path).text)
+    return name
+
+
+def test_page_of_a_bot_counts_rated_games_and_has_whole_names(site: Site, browser: Browser, opponent: str) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/bots/winner")
+        games = site.get("/api/v1/bots/winner/games?page_size=1000").document["games"]
+        expect(page.locator("section:has(#ratings)")).to_contain_text(f"40 of its {len(games)} games are rated.")
+        names = page.locator(f"td.who[title={opponent}] .cut > :first-child")
+        expect(names.first).to_be_visible()
+        assert all(names.evaluate_all("names => names.map((name) => name.scrollWidth <= name.clientWidth)"))
+
+
+def test_list_of_bots_says_on_a_phone_who_is_online(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/bots")
+        expect(page.locator("tr:has-text('winner') .now")).to_be_visible()
+
+
+@pytest.mark.parametrize("path, wanted", [("/bots/nobody", "nobody"), ("/nothing", "nothing")])
+def test_missing_pages_offer_a_search_that_fits_a_phone(site: Site, browser: Browser, path: str, wanted: str) -> None:
+    text = site.get(path).text
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        # A browser reports the status 404 as an error, so the test answers with the page and the status 200.
+        page.route(f"**{path}", lambda route: route.fulfill(body=text, content_type="text/html"))
+        page.goto(path)
+        field = page.get_by_label("Search for it").last
+        expect(field).to_have_value(wanted)
+        inside, button = field.bounding_box(), page.get_by_role("button", name="Search").bounding_box()
+        assert inside
+        assert button
+        assert inside["y"] < button["y"] + button["height"] / 2 < inside["y"] + inside["height"]
+        assert button["x"] + button["width"] <= 390 - 16

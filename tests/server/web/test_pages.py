@@ -227,12 +227,12 @@ def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
         assert all(0 < decisions < 30 for decisions, _ in judged_counts(8).values())
         for bot in ("pascal", "random"):
             assert "Accuracy unknown (fewer than 30 decisions)" in site.get(f"/bots/{bot}").text
-        assert ">accuracy</th>" not in site.get("/leaderboard").text
+        assert ">accuracy<br>" not in site.get("/leaderboard").text
         for bot, (decisions, blunders) in judged_counts(60).items():
             assert decisions >= 30
             share = f"{100 * (1 - blunders / decisions):.1f} %"
             assert f"Accuracy {share}: {blunders} blunder" in site.get(f"/bots/{bot}").text
-            assert f">{share} of {decisions}</td>" in site.get("/leaderboard").text
+            assert f'>{share} <span class="muted">({decisions})</span></td>' in site.get("/leaderboard").text
         assert "<i>Accuracy</i> is the share of decisions" in site.get("/leaderboard").text
 
 
