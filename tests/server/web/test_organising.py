@@ -81,6 +81,22 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         assert page.context.cookies() == []
 
 
+def test_steps_of_the_form_show_what_is_chosen_and_what_is_missing(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page:
+        page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
+        page.goto("/organise")
+        steps = page.get_by_role("navigation", name="Steps").locator(".note")
+        missing = page.get_by_role("link", name="The title is missing.")
+        expect(steps).to_have_text(["Gomoku", "Round robin", "title is missing"])
+        expect(missing).to_be_visible()
+        choose(page, "Knockout")
+        page.get_by_label("Title").fill("Spring")
+        expect(steps).to_have_text(["Gomoku", "Knockout", "Spring"])
+        expect(missing).to_be_hidden()
+
+
 def test_errors_of_wrong_fields_are_shown_next_to_all_of_them(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:

@@ -74,6 +74,21 @@ function showFormat() {
   }
 }
 
+// Shows what is chosen in each step, and what is missing.
+function showSteps() {
+  const words = (name) => form.querySelector(`[name=${name}]:checked`)?.closest("label");
+  const variant = other?.value || words("variant")?.textContent;
+  const chosen = { 1: variant, 2: words("schedule")?.querySelector("b").textContent, 3: title.value || id?.value };
+  for (const place of form.querySelectorAll("[data-step]")) {
+    if (place.dataset.step === "1" && !other) continue; // The game of a tournament does not change.
+    const text = chosen[place.dataset.step]?.trim();
+    place.textContent = text || place.dataset.missing;
+    place.closest("a").classList.toggle("missing", !text);
+  }
+  const noTitle = document.getElementById("no-title");
+  if (noTitle) noTitle.hidden = Boolean(chosen[3]);
+}
+
 const WAIT = 300;
 const NOT_ESTIMATED = ["csrf", "openings_text", "own_times"];
 let timer = 0;
@@ -81,6 +96,7 @@ let asked = 0;
 
 function changed() {
   showFormat();
+  showSteps();
   clearTimeout(timer);
   timer = setTimeout(estimate, WAIT);
 }
@@ -101,3 +117,4 @@ form.querySelector(".without-script").hidden = true;
 form.addEventListener("input", changed);
 showPresets(form, changed);
 showFormat();
+showSteps();
