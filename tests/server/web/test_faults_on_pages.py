@@ -34,7 +34,7 @@ def test_exceptions_of_bots_count_as_faults_on_all_pages(site: Site, failed: str
 def test_author_sees_at_once_that_a_bot_loses_by_faults(server: ServerUnderTest, site: Site, failed: str) -> None:
     owner = site.get("/api/v1/bots/Failing").document["owner"]
     page = site.get("/me", cookie=f"noughts_token={server.token(owner)}").text
-    link, _, words = page.partition("2 lost by faults")
+    link, _, words = page.partition("2 of 2 lost by faults")
     assert words
     assert f'href="{failed}/games/' in link[-300:]
 

@@ -134,7 +134,7 @@ def test_newcomer_without_scripts_pastes_the_link(registering: Registering) -> N
 def test_author_without_a_token_is_led_to_the_registration(registering: Registering) -> None:
     site = registering.site
     assert site.get("/enter").headers["location"] == "/invite"
-    assert '<a class="button" href="/invite">Register</a>' in site.get("/signin").text
+    assert '<a class="button main" href="/invite">Register</a>' in site.get("/signin").text
 
 
 @pytest.mark.parametrize(
@@ -332,6 +332,18 @@ def test_browser_computes_the_proof_of_work(registering: Registering, browser: B
         page.get_by_label("Your name").fill("edsger")
         page.get_by_role("button", name="Register").click()
         expect(page.get_by_role("heading", name="Welcome, edsger")).to_be_visible()
+
+
+def test_browser_without_scripts_gets_the_command_and_sends_a_proof(registering: Registering, browser: Browser) -> None:
+    with page_in(browser, registering.site.address, java_script_enabled=False) as page:
+        page.goto("/invite")
+        expect(page.get_by_role("main")).to_contain_text("noughts join")
+        challenge = page.locator("[name=challenge]")
+        bits = int(challenge.get_attribute("data-bits") or 0)
+        page.get_by_label("Your name").fill("barbara-l")
+        page.get_by_label("Proof of work").fill(solve(challenge.input_value(), bits))
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("heading", name="Welcome, barbara-l")).to_be_visible()
 
 
 def test_worker_of_the_browser_hashes_as_python_does(registering: Registering, browser: Browser) -> None:
