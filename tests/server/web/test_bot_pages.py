@@ -158,7 +158,7 @@ def test_page_of_a_bot_counts_rated_games_and_has_whole_names(site: Site, browse
         page.goto("/bots/winner")
         games = site.get("/api/v1/bots/winner/games?page_size=1000").document["games"]
         expect(page.locator("section:has(#ratings)")).to_contain_text(f"40 of its {len(games)} games are rated.")
-        names = page.locator(f"td.who[title={opponent}] .cut > :first-child")
+        names = page.locator(f"td.who[title={opponent}] .cut > :first-child, th[title={opponent}]")
         expect(names.first).to_be_visible()
         assert all(names.evaluate_all("names => names.map((name) => name.scrollWidth <= name.clientWidth)"))
 
