@@ -69,6 +69,11 @@ class BrowserPlayer(Bot):
         self.moves.append(cell)
         answer.set_result(cell)
 
+    async def position_to_move(self, ply: int) -> Position:
+        """Return the position in which the person has to play ply number `ply`. Raises Failure."""
+        _, position = await self._wait_for_request(ply)
+        return position.copy()
+
     def resign(self) -> None:
         """Resign the game, now or at the next move."""
         self._is_resigning = True

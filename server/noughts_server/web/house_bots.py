@@ -46,6 +46,9 @@ def level_bots(bots: Iterable[Document]) -> dict[int, Document]:
     return dict(sorted(by_rating.items()))
 
 
+_LEVEL = "level:elo="
+
+
 @dataclass(frozen=True, slots=True)
 class HouseBot:
     spec: str
@@ -55,20 +58,26 @@ class HouseBot:
 
     @property
     def name(self) -> str:
-        """The spec without its options."""
-        return self.spec.partition(":")[0]
+        """The spec without its options; `level 1300` for a level."""
+        return self.spec.replace(_LEVEL, "level ") if self.is_level else self.spec.partition(":")[0]
 
     def plays(self, variant: str) -> bool:
         """Return whether the bot plays this variant. Raises VariantError if there is no such variant."""
-        return _plays(self.spec, parse_variant(variant).name)
+        name = parse_variant(variant).name
+        return _plays(self.spec, name) and (name in self.ratings or not self.is_level)
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it is a level, which fills a gap between other bots and so plays only variants in its ratings."""
+        return self.spec.startswith(_LEVEL)
 
 
-# The ratings come from `noughts tournament run` with all bots that play the variant, seed 1, and 40 games of each pair
-# in noughts and crosses, 20 in 7x6, 3D and Connect Four, 8 in Qubic and 6 in the others.
+# The ratings come from round robins of all bots that play the variant, with 40 games of each pair in noughts and
+# crosses, 20 in 7x6, 3D and Connect Four, 8 in Qubic and 6 in the others.
 HOUSE_BOTS = (
     HouseBot(
         "random",
-        N_("any free cell, at random"),
+        N_("Plays at random."),
         {
             "tictactoe": 1140, "mnk:7,6,4": 1093, "tictactoe3d": 1114, "connect4": 1232,
             "qubic": 1191, "gomoku": 1232, "renju": 1280, "caro": 1280,
@@ -76,40 +85,45 @@ HOUSE_BOTS = (
     ),
     HouseBot(
         "first-free",
-        N_("the first free cell"),
+        N_("Takes the first free cell."),
         {
-            "tictactoe": 1180, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1324,
+            "tictactoe": 1171, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1486,
             "qubic": 1374, "gomoku": 1366, "renju": 1432, "caro": 1432,
         },
     ),
-    HouseBot("three-stage", N_("wins or blocks, else the first free cell"), {"tictactoe": 1488}),
+    HouseBot("level:elo=1100", N_("Looks at one move and makes many mistakes."), {"tictactoe": 1238, "connect4": 1389}),
+    HouseBot("level:elo=1200", N_("Often overlooks the best move."), {"tictactoe": 1299}),
+    HouseBot("level:elo=1300", N_("Sometimes overlooks the best move."), {"tictactoe": 1401, "connect4": 1673}),
+    HouseBot("level:elo=1400", N_("Makes a mistake now and then."), {"tictactoe": 1491, "connect4": 1725}),
+    HouseBot("level:elo=1600", N_("Looks at one move and makes few mistakes."), {"connect4": 1891}),
+    HouseBot("three-stage", N_("Wins or blocks if it can, else takes the first free cell."), {"tictactoe": 1465}),
     HouseBot(
         "fives",
-        N_("counts what each line is worth"),
+        N_("Prefers the cells of the most promising rows."),
         {
-            "tictactoe": 1547, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 1727,
+            "tictactoe": 1503, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 2048,
             "qubic": 1531, "gomoku": 1631, "renju": 1594, "caro": 1594,
         },
     ),
-    HouseBot("coursework", N_("wins or blocks, else at random"), {"tictactoe": 1568}),
-    HouseBot("pascal", N_("weighs lines, as in an article in Pascal"), {"tictactoe": 1659}),
+    HouseBot("coursework", N_("Wins or blocks if it can, else plays at random."), {"tictactoe": 1539}),
+    HouseBot("pascal", N_("Weighs each row of the board before it moves."), {"tictactoe": 1636}),
     HouseBot(
         "nextstep",
-        N_("looks a few moves ahead"),
+        N_("Looks a few moves ahead."),
         {
-            "tictactoe": 1642, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 1718,
+            "tictactoe": 1627, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 2118,
             "qubic": 1595, "gomoku": 1508,
         },
     ),
     HouseBot(
         "threats:nodes=500",
-        N_("strong at five in a row: searches for threats"),
+        N_("Searches for series of threats that win."),
         {
-            "tictactoe": 1623, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
+            "tictactoe": 1647, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
             "qubic": 1801, "gomoku": 1763, "renju": 1695, "caro": 1695,
         },
     ),
-    HouseBot("minimax", N_("never loses on small boards"), {"tictactoe": 1660}),
+    HouseBot("minimax", N_("Never makes a mistake on a small board."), {"tictactoe": 1652}),
 )  # fmt: skip
 """The bots. For a variant without ratings, those that lose most come first."""
 
@@ -140,10 +154,22 @@ def strengths(variant: str) -> dict[str, int]:
     }
 
 
-def best_fit(variant: str, strength: int = MODERATE) -> HouseBot:
-    """Return the bot whose strength in this variant is nearest, of two the stronger. Raises VariantError."""
+def main_bots(variant: str) -> dict[int, HouseBot]:
+    """Return the strongest bot of each strength in this variant, the weakest strength first. Raises VariantError."""
     known = strengths(variant)
-    return min(reversed(house_bots(variant)), key=lambda bot: abs(known[bot.spec] - strength))
+    return {known[bot.spec]: bot for bot in house_bots(variant)}
+
+
+def stronger(variant: str, spec: str) -> HouseBot | None:
+    """Return the next stronger bot in this variant; None if there is none. Raises VariantError."""
+    strength = strengths(variant)[spec]
+    return next((bot for each, bot in main_bots(variant).items() if each > strength), None)
+
+
+def best_fit(variant: str, strength: int = MODERATE) -> HouseBot:
+    """Return the bot whose strength in this variant is nearest, of two the weaker. Raises VariantError."""
+    bots = main_bots(variant)
+    return bots[min(bots, key=lambda each: abs(each - strength))]
 
 
 def strengths_of(bot: HouseBot, variants: Iterable[str]) -> dict[str, int]:

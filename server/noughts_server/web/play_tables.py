@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from noughts_bots.connection.session import Login
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_bots.sdk.bot import Bot, GameEnd
+from noughts_bots.sdk.bot import Bot, GameEnd, Move
 from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
-from noughts_referee.rules import VariantError, base_name, parse_variant
+from noughts_referee.rules import Result, VariantError, base_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.convert.settings import challenge_message
 from noughts_server.convert.times import time_control
@@ -26,7 +26,7 @@ from noughts_server.core.resource_names import bot_name
 from noughts_server.web.bot_login import NAME_TAKEN, log_in
 from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.forms import wrong
-from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
+from noughts_server.web.house_bots import HOUSE_BOTS, STRONGEST, best_fit, house_bots
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add
 from noughts_server.web.words import game, or_words
@@ -42,6 +42,11 @@ _SWEEP_SECONDS = 5.0
 """The longest time between two searches for idle games."""
 _LONGEST_OWNER = 40
 _ALL = "on this website"
+_POINTS = {Result.FIRST_WINS: (1.0, 0.0), Result.SECOND_WINS: (0.0, 1.0), Result.DRAW: (0.5, 0.5)}
+"""The points of both sides by the result of a game. A cancelled game has none."""
+
+_HINT_SPECS = {"minimax": "minimax:faster=true"}
+"""Specs for hints of bots that play otherwise: a hint is the fastest win."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,14 @@ class PlayTable:
         """The moves that the game began with: those before the start position, and more after moves were taken back."""
         self.first_is_challenger = True
         """Whether the challenger, who is the first person, moves first."""
+        self._earlier_points = (0.0, 0.0)
+        """The points in the games before this one: those of the first person and those of the other side."""
         self._mark = secrets.choice((CROSS, NOUGHT)) if wish.mark == LOT else wish.mark
         self.seen = time.monotonic()
         self.joined = False
         """Whether the second person has joined, if there is one."""
+        self.hints: dict[tuple[str, int], int] = {}
+        """The last hint, by its game and ply."""
         self.busy = asyncio.Lock()
         """Held while a game is started or cancelled."""
 
@@ -143,9 +152,31 @@ class PlayTable:
         return (first if key == self.keys[0] else 1 - first,)
 
     @property
+    def has_hints(self) -> bool:
+        """Whether the person can ask for hints: only against a bot of the website."""
+        return self.wish.opponent.startswith(HOUSE_KIND)
+
+    @property
     def noughts_begin(self) -> bool:
         """Whether the side that moves first has the noughts."""
         return self._mark != BEGINS and (self._mark == CROSS) != self.first_is_challenger
+
+    @property
+    def points(self) -> tuple[float, float]:
+        """The points of each side in all games of this table; the side that moves first in this game comes first."""
+        first, second = self._all_points()
+        return (first, second) if self.first_is_challenger else (second, first)
+
+    def keep_points(self) -> None:
+        """Add the points of this game to those of the games before it, because another game begins."""
+        self._earlier_points = self._all_points()
+
+    def _all_points(self) -> tuple[float, float]:
+        end = self.over if self.guests else None
+        gained = _POINTS.get(end.result, (0.0, 0.0)) if end else (0.0, 0.0)
+        if not self.first_is_challenger:
+            gained = gained[::-1]
+        return self._earlier_points[0] + gained[0], self._earlier_points[1] + gained[1]
 
     def guest(self, side: int) -> BrowserPlayer:
         """Return the player of this side, which must be a person."""
@@ -183,6 +214,8 @@ class PlayTables:
         self._recent_games = Recent()
         """Recent games by the address that started them."""
         self._sweep_task: asyncio.Task[None] | None = None
+        self._hint_lock = asyncio.Lock()
+        """Held while a hint is computed: one at a time, because other visitors play meanwhile."""
 
     def is_seat(self, name: str) -> bool:
         """Return whether `bots/NAME` is a bot of the website."""
@@ -260,6 +293,7 @@ class PlayTables:
             if table.game != game:
                 return
             await self._call_off(table)
+            table.keep_points()
             table.opening = table.wish.moves
             table.first_is_challenger ^= swap
             await self._begin(table)
@@ -285,6 +319,19 @@ class PlayTables:
             await self._call_off(table)
             table.opening = tuple(moves[: turns[-1] if ply is None else ply])
             await self._begin(table)
+
+    async def hint(self, table: PlayTable, ply: int) -> int:
+        """Return the move of the website's strongest bot for the person who plays ply number `ply`. Raises Failure."""
+        if not table.has_hints:
+            raise Failure(409, "Only games against bots of the website have hints.")
+        position = await table.guest(ply % 2).position_to_move(ply)
+        if (table.game, ply) not in table.hints:
+            spec = best_fit(table.wish.variant, STRONGEST).spec
+            bot = make_bot(parse_spec(_HINT_SPECS.get(spec, spec)))
+            async with self._hint_lock:
+                move = await asyncio.to_thread(bot.choose, position)
+            table.hints = {(table.game, ply): move.cell if isinstance(move, Move) else int(move)}
+        return table.hints[table.game, ply]
 
     async def close(self) -> None:
         """Remove all tables."""

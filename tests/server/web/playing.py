@@ -6,6 +6,10 @@ from playwright.sync_api import Page, expect
 
 
 def choose_opponent(page: Page, opponent: str) -> None:
+    """Choose an opponent; if it is not among the bots that are shown first, show all of them."""
+    unfold = page.locator(f".cards-of:not(.all):has(.spare [value='{opponent}']) ~ .show-all")
+    if unfold.count():
+        unfold.click()
     page.locator(f"[name=opponent][value='{opponent}']").check()
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, strengths
+from noughts_server.web.house_bots import HOUSE_BOTS, best_fit, house_bots, main_bots, strengths, stronger
 from tests.server.web.playing import choose_opponent, expect_status, type_variant
 from tests.support.browser import page_in
 from tests.support.site import Site, site_of
@@ -36,13 +36,13 @@ def test_each_game_tile_proposes_a_bot_that_plays_it(tables: Site, browser: Brow
             tile.locator("input").check()
             spec = (page.locator("[name=opponent]:checked").get_attribute("value") or "").removeprefix("house:")
             bots = page.locator(".house .card:visible [name=opponent]").all()
-            assert {bot.get_attribute("value") for bot in bots} == {f"house:{bot.spec}" for bot in house_bots(variant)}
-            known = strengths(variant)
-            assert known[spec] == known[best_fit(variant).spec]
-            numbers = [
-                words.partition(":")[0] for words in page.locator(".house .meter:visible span").all_inner_texts()
-            ]
-            assert numbers == [str(known[bot.spec]) for bot in house_bots(variant)]
+            shown = main_bots(variant)
+            assert [bot.get_attribute("value") for bot in bots] == [f"house:{bot.spec}" for bot in shown.values()]
+            assert spec == best_fit(variant).spec
+            assert page.locator(".house .step:visible").all_inner_texts() == [str(strength) for strength in shown]
+        page.locator(".tile [value=tictactoe]").check()
+        page.locator(".house ~ .show-all").first.click()
+        expect(page.locator(".house .card:visible")).to_have_count(len(house_bots("tictactoe")))
         choose_opponent(page, "screen")
         page.locator(".tile [value=connect4]").check()
         expect(page.locator("[name=opponent]:checked")).to_have_value("screen")
@@ -71,7 +71,7 @@ def test_game_bot_and_button_need_no_scrolling(tables: Site, browser: Browser, w
     viewport = ViewportSize(width=window[0], height=window[1])
     with page_in(browser, tables.address, viewport=viewport) as page:
         page.goto("/play")
-        for place in (page.locator(".tile").last, page.locator(".house .card").nth(1)):
+        for place in (page.locator(".tile").last, page.locator(".house .card:not(.spare)").nth(1)):
             expect(place).to_be_in_viewport(ratio=1)
         expect(page.get_by_role("button", name="Play")).to_be_in_viewport(ratio=1)
         page.locator(".tile [value=connect4]").check()
@@ -93,7 +93,7 @@ def test_a_game_can_be_played_in_czech(tables: Site, browser: Browser) -> None:
         expect(page.locator(".player.first .label")).to_have_text("Vy")
         page.get_by_role("button", name="Vzdát").click()
         page.get_by_role("dialog").get_by_role("button", name="Vzdát").click()
-        expect_status(page, "Vítěz: random – druhá strana vzdala.")
+        expect_status(page, "Vzdali jste.")
 
 
 def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser) -> None:
@@ -104,7 +104,7 @@ def test_typed_game_shows_only_bots_that_play_it(tables: Site, browser: Browser)
             page.get_by_label(field, exact=True).fill(number)
         expect(page.get_by_label("Variant")).to_have_value("mnk:6,6,4")
         cards = page.locator(".house .card:visible")
-        expect(cards).to_have_count(len(house_bots("mnk:6,6,4")))
+        expect(cards).to_have_count(len(main_bots("mnk:6,6,4")))
         assert len(house_bots("mnk:6,6,4")) < len(HOUSE_BOTS)
         expect(page.locator("[name=opponent]:checked")).to_have_value(f"house:{best_fit('mnk:6,6,4').spec}")
 
@@ -120,7 +120,7 @@ def test_chosen_strength_is_kept_for_other_games(tables: Site, browser: Browser)
         expect(page.locator("#first-mover")).to_have_text("Black moves first.")
         choose_opponent(page, "house:threats:nodes=500")
         page.locator(".tile [value=connect4]").check()
-        expect(page.locator("[name=opponent]:checked")).to_have_value(re.compile("nextstep|fives"))
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:nextstep")
         expect(page.locator("#first-mover")).to_have_text("Red moves first.")
 
 
@@ -130,6 +130,10 @@ def test_strengths_are_from_1_to_8_and_new_bots_fit_in() -> None:
         assert (known[0], known[-1]) == (1, 8)
         assert known == sorted(known)
     assert [bot.spec for bot in house_bots("tictactoe")][-1] == "minimax"
+    assert best_fit("tictactoe").spec == "level:elo=1200"
+    assert list(main_bots("connect4")) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert stronger("tictactoe", "level:elo=1200") == main_bots("tictactoe")[5]
+    assert stronger("tictactoe", "minimax") is None
     assert best_fit("gomoku", 8).spec == "threats:nodes=500"
     assert best_fit("gomoku", 1).spec == "random"
 

@@ -43,7 +43,7 @@ def test_winning_line_is_green_and_losing_line_is_red(tables: Site, browser: Bro
         expect_status(page, "Your turn: you are X.")
         # The bot plays the first free cells: a3, then b3, in the upper row.
         play_cells(page, "a1", "b1", "c1")
-        expect_status(page, "You have won.")
+        expect_status(page, "You have won: three in a row.")
         expect(page.locator(".won")).to_have_count(3)
         assert "lost" not in (page.locator("#board svg.board").get_attribute("class") or "")
         green = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
@@ -51,7 +51,7 @@ def test_winning_line_is_green_and_losing_line_is_red(tables: Site, browser: Bro
         page.get_by_role("button", name="Swap sides").click()
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
-        expect_status(page, "first-free has won.")
+        expect_status(page, "first-free has won: three in a row.")
         expect(page.locator("#status")).to_have_class("outcome ended lost")
         expect(page.locator("svg.board.lost .won")).to_have_count(3)
         red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
@@ -117,6 +117,60 @@ def test_a_taken_cell_is_refused_with_a_message(tables: Site, browser: Browser) 
         expect(page.locator("#problem")).to_have_text("")
 
 
+def test_message_about_a_refused_move_is_removed_by_the_next_move(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as one, page_in(browser, tables.address) as two:
+        start_game(one, "person")
+        two.goto(one.locator("#invitation-link").get_attribute("href") or "")
+        play_cells(one, "a1")
+        for mover, waiting, name in ((two, one, "b2"), (one, two, "b1"), (two, one, "b3"), (one, two, "c1")):
+            waiting.get_by_role("button", name="c3, free").click()
+            expect(waiting.locator("#problem")).to_have_text("Wait: it is not your turn.")
+            play_cells(mover, name)
+            expect(waiting.locator("#problem")).to_have_text("")
+        expect_status(two, "The other person has won: three in a row.")
+
+
+def test_hint_shows_a_good_move_to_the_side_to_move(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        start_game(page, "house:first-free")
+        play_cells(page, "a1", "b1")
+        expect(page.locator("#board svg.open")).to_be_visible()
+        page.get_by_role("button", name="Hint").click()
+        expect_status(page, "Your turn: you are X. Hint: c1.")
+        expect(page.locator("#board .hints .ghost")).to_have_attribute("data-cell", "8")
+        play_cells(page, "c1")
+        expect_status(page, "You have won: three in a row.")
+        expect(page.get_by_role("button", name="Hint")).to_be_disabled()
+        start_game(page, "screen")
+        expect(page.get_by_role("button", name="Hint")).to_have_count(0)
+
+
+def test_points_are_counted_and_a_stronger_bot_is_offered_after_a_win(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        start_game(page, "house:first-free")
+        expect(page.locator(".player.second")).to_contain_text("1: beginner")
+        expect(page.locator("#points-first")).to_be_hidden()
+        play_cells(page, "a1", "b1", "c1")
+        expect(page.locator("#points-first")).to_have_text("1")
+        expect(page.locator("#points-second")).to_have_text("0")
+        # A game that is continued after moves were taken back counts once, and sides keep their points.
+        page.get_by_role("button", name="Take back").click()
+        play_cells(page, "c1")
+        expect(page.locator("#points-first")).to_have_text("1")
+        page.get_by_role("button", name="Swap sides").click()
+        expect_status(page, "Your turn: you are O.")
+        expect(page.locator("#points-second")).to_have_text("1")
+        expect(page.locator("#stronger")).to_be_hidden()
+        play_cells(page, "a1", "b1")
+        expect(page.locator("#points-first")).to_have_text("1")
+        expect(page.locator("#stronger")).to_be_hidden()
+        page.get_by_role("button", name="Swap sides").click()
+        play_cells(page, "a1", "b1", "c1")
+        page.get_by_role("button", name="Play a stronger bot: level 1100 (2: very easy)").click()
+        expect(page.locator("h1")).to_have_text("You – level 1100")
+        expect(page.locator("#points-first")).to_be_hidden()
+
+
 def test_moves_can_be_taken_back_and_a_game_resigned(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         start_game(page, "house:first-free")
@@ -128,14 +182,14 @@ def test_moves_can_be_taken_back_and_a_game_resigned(tables: Site, browser: Brow
         expect(page.locator("#board .stone")).to_have_count(2)
         expect_status(page, "Your turn: you are X.")
         play_cells(page, "b1", "c1")
-        expect_status(page, "You have won.")
+        expect_status(page, "You have won: three in a row.")
         # In a game that has ended, the move that ended it can be taken back.
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
         expect(page.locator("#board .stone")).to_have_count(4)
         page.get_by_role("button", name="Resign").click()
         page.get_by_role("dialog", name="Resign this game?").get_by_role("button", name="Resign").click()
-        expect_status(page, "first-free has won: the other side has resigned.")
+        expect_status(page, "You have resigned.")
 
 
 def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None:
@@ -151,8 +205,8 @@ def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None
         expect(two.locator("#problem")).to_have_text("Wait: it is not your turn.")
         for page, name in ((one, "b2"), (two, "a1"), (one, "b3"), (two, "c3"), (one, "b1")):
             play_cells(page, name)
-        expect_status(one, "You have won.")
-        expect_status(two, "The other person has won.")
+        expect_status(one, "You have won: three in a row.")
+        expect_status(two, "The other person has won: three in a row.")
         expect(two.locator("svg.board.lost")).to_be_visible()
         expect(two.get_by_role("button", name="Take back")).to_have_count(0)
         # Each of them can start the next game, in which both take part.
@@ -172,7 +226,7 @@ def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) 
             page.get_by_role("button", name=re.compile(rf"^{name[0]}6, ")).tap()
             expect(page.get_by_role("button", name=re.compile(rf"^{name}, (Red|Yellow)$"))).to_be_visible()
         page.get_by_role("button", name=re.compile("^a6, ")).tap()
-        expect_status(page, "Red has won.")
+        expect_status(page, "Red has won: four in a row.")
         expect(page.locator(".won")).to_have_count(4)
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
@@ -216,8 +270,8 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         start_game(page, "bots/ada-bot", begins="they")
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
-        expect_status(page, "ada-bot has won.")
-        page.get_by_role("link", name="Page for spectators").click()
+        expect_status(page, "ada-bot has won: three in a row.")
+        page.get_by_role("link", name="Share this game").click()
         expect(page.locator("#outcome")).to_contain_text("ada-bot won, 1-0")
         # Spectators see no numbers of guests, also after the feed has sent the game.
         expect(page).to_have_title("1-0 ada-bot - Guest - Noughts")
@@ -240,18 +294,22 @@ def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables
         play_cells(page, "a1", "b1")
         buttons = page.locator(".table .actions")
         place = buttons.bounding_box()
-        expect_status(page, "first-free has won.")
+        expect_status(page, "first-free has won: three in a row.")
         expect(page).to_have_title(re.compile("^Lost: first-free - You"))
         expect(page.locator("#lesson")).to_be_visible()
         assert buttons.bounding_box() == place  # they stay under the pointer
         # Games of other tests can be live: the analysis then waits up to a minute after the one before.
-        expect(page.locator("#lesson-said")).to_contain_text("was the mistake. Better: ", timeout=180_000)
+        expect(page.locator("#lesson-said")).to_contain_text("turned a draw into a loss. Better: ", timeout=180_000)
         stones = page.locator("#board .played > *").count()
+        expect(page.locator("#lesson-progress")).to_be_hidden()
         page.get_by_role("button", name="Show it on the board").click()
         expect(page.locator("#board .hints .ghost").first).to_be_visible()
+        expect(page.locator("#legend")).to_be_visible()
         assert page.locator("#board .played > *").count() < stones
         page.get_by_role("button", name="Show it on the board").click()
         expect(page.locator("#board .hints .ghost")).to_have_count(0)
+        expect(page.locator("#legend")).to_be_hidden()
+        assert (page.locator("#lesson-link").get_attribute("href") or "").endswith("?ply=2")
         page.get_by_role("button", name="Again from here").click()
         expect_status(page, "Your turn: you are O.")
         expect(page).to_have_title(re.compile("^first-free - You"))

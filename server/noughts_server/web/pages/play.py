@@ -25,8 +25,10 @@ from noughts_server.web.house_bots import (
     best_fit,
     house_bots,
     level_bots,
+    main_bots,
     strengths,
     strengths_of,
+    stronger,
 )
 from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Website
@@ -94,6 +96,7 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         house=_house(values["variant"], only_players=bool(moves)),
         strengths=known_strengths,
         strengths_of=strengths_of,
+        main_bots=_main_bots,
         strength_words=STRENGTH_WORDS,
         usual_strength=MODERATE,
         start={"variant": values["variant"], "moves": list(moves), "board": geometry(values["variant"])}
@@ -121,6 +124,14 @@ def _strengths(variant: str) -> dict[str, int]:
         return strengths(variant)
     except VariantError:
         return {}
+
+
+def _main_bots(variant: str) -> list[HouseBot]:
+    """Return the bots that the form shows first: one of each strength; all bots for an unknown variant."""
+    try:
+        return list(main_bots(variant).values())
+    except VariantError:
+        return list(HOUSE_BOTS)
 
 
 def _house(variant: str, *, only_players: bool) -> list[HouseBot]:
@@ -171,15 +182,47 @@ async def table_page(website: Website, request: Request) -> Response:
     key = request.path_params["key"]
     table = website.tables().find(key)
     invites = table.wish.opponent == PERSON and key == table.keys[0]
+    with in_language(website.views.language(request, _TABLE_PAGE)):
+        stronger_game = _stronger_game(table)
     return await website.views.page(
         request,
         _TABLE_PAGE,
         headers={"cache-control": "no-store"},
         table=_state(website, request, table, key),
         swapped=table.noughts_begin,
+        stronger=stronger_game,
+        page_address=f"{website.views.base(request)}/{table.game}",
         **await known_game(website.upstream, website.hub, table.game),
         invitation=f"{website.views.base(request)}/play/{table.keys[1]}" if invites else "",
     )
+
+
+def _stronger_game(table: PlayTable) -> Document | None:
+    """Return the form of the same game against the next stronger bot of the website; None if there is none."""
+    wish = table.wish
+    spec = wish.opponent.removeprefix(HOUSE_KIND)
+    bot = stronger(wish.variant, spec) if wish.opponent.startswith(HOUSE_KIND) else None
+    if bot is None:
+        return None
+    seconds = {"bank": wish.time.bank_us, "increment": wish.time.increment_us, "move": wish.time.move_us}
+    return {
+        "name": bot.name,
+        "strength": _strength_words(wish.variant, bot.spec),
+        "fields": {
+            "opponent": f"{HOUSE_KIND}{bot.spec}",
+            "variant": wish.variant,
+            "begins": wish.begins,
+            "mark": wish.mark,
+            "moves": ",".join(map(str, wish.moves)),
+            **{field: f"{time_us / 1e6:g}" if time_us else "" for field, time_us in seconds.items()},
+        },
+    }
+
+
+def _strength_words(variant: str, spec: str) -> str:
+    """Return the strength of a bot of the website in this variant, e.g. `4: moderate`."""
+    strength = strengths(variant)[spec]
+    return f"{strength}: {_(STRENGTH_WORDS[strength - 1])}"
 
 
 async def table_state(website: Website, request: Request) -> Response:
@@ -196,6 +239,19 @@ async def move(website: Website, request: Request) -> Response:
         await table.guest(ply % 2).move(cell, ply)
 
     return await _act(website, request, act)
+
+
+async def hint(website: Website, request: Request) -> Response:
+    """Return a good move for the visitor, who is to move, as JSON."""
+    try:
+        form = await read_form(request)
+        table = website.tables().find(request.path_params["key"])
+        _require_same_game(table, form)
+        ply = whole_number("ply", form.get("ply", ""), 0, _MOST_CELLS)
+        cell = await website.tables().hint(table, ply)
+    except Failure as failure:
+        return _json({"message": failure.message, "hint": failure.hint}, failure.status)
+    return _json({"ply": ply, "cell": cell})
 
 
 async def resign(website: Website, request: Request) -> Response:
@@ -272,6 +328,9 @@ def _state_in_active_language(table: PlayTable, key: str) -> Document:
         "opening": len(table.opening),
         "can_take_back": table.wish.opponent != PERSON,
         "same_screen": table.wish.opponent == SAME_SCREEN,
+        "points": table.points,
+        "has_hints": table.has_hints,
+        "bots": [_bot(table, side, sides) for side in (0, 1)],
     }
 
 
@@ -291,6 +350,16 @@ def _name(table: PlayTable, side: int, own: tuple[int, ...]) -> str:
         return _("The other person")
     spec = table.wish.opponent.removeprefix(HOUSE_KIND)
     return next((bot.name for bot in HOUSE_BOTS if bot.spec == spec), spec.removeprefix("bots/"))
+
+
+def _bot(table: PlayTable, side: int, own: tuple[int, ...]) -> Document | None:
+    """Return the name and the strength of the bot that plays this side; None for a person."""
+    opponent = table.wish.opponent
+    if side in own or opponent == PERSON:
+        return None
+    is_house = opponent.startswith(HOUSE_KIND)
+    strength = _strength_words(table.wish.variant, opponent.removeprefix(HOUSE_KIND)) if is_house else ""
+    return {"name": _name(table, side, own), "strength": strength}
 
 
 def _json(document: Document, status: int = 200) -> Response:

@@ -105,6 +105,7 @@ _PICTURES: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/
 _FORMS: tuple[tuple[str, Handler], ...] = (
     ("/play", play.open_table),
     ("/play/{key}/move", play.move),
+    ("/play/{key}/hint", play.hint),
     ("/play/{key}/resign", play.resign),
     ("/play/{key}/again", play.play_again),
     ("/play/{key}/back", play.take_back),

@@ -8,10 +8,12 @@ const KEY = "noughts-strength"; // The strength that the visitor chose last, in 
 const form = document.querySelector("form.lobby");
 const other = form.elements.other;
 const house = form.querySelector(".house");
+const authors = [...form.querySelectorAll(".others > .card")]; // The bots of authors, the best first.
 const words = house.dataset.words.split("|");
 let timer = 0;
 let isPicked = false; // Whether the visitor chose the bot, and not this script.
-let typed = { variant: "", strengths: new Map() }; // The bots that play the typed variant, with their strengths.
+let typed = { variant: "", strengths: new Map(), spare: new Set() }; // The bots that play the typed variant.
+const MOST_OTHERS = 6; // Bots of authors that are shown first.
 
 for (const tile of form.querySelectorAll("[name=variant]"))
   tile.addEventListener("change", () => {
@@ -50,13 +52,22 @@ function strengthOf(card) {
   return at < 0 ? undefined : Number(card.dataset.strengths.split(" ")[at]);
 }
 
+// Returns whether a card's bot is only shown with all bots, because another one is as strong in the chosen game.
+function isSpare(card) {
+  const tile = chosenTile();
+  if (tile) return card.dataset.spare.split(" ").includes(tile.value);
+  if (!other) return card.classList.contains("spare");
+  return typed.variant === other.value && typed.spare.has(card.querySelector("input").value);
+}
+
 // Shows the bots that play the chosen game, the weakest first, and the choice of marks if it is played with marks.
 function showOpponents() {
   const cards = [...house.querySelectorAll(".card")].map((card) => [card, strengthOf(card)]);
   for (const [card, strength] of cards) {
     card.hidden = strength === undefined;
     if (strength) showStrength(card, strength);
-    card.querySelector(".meter").hidden = !strength;
+    card.querySelector(".strength").hidden = !strength;
+    card.classList.toggle("spare", isSpare(card));
   }
   const order = [...cards].sort(([, one], [, another]) => (one ?? 0) - (another ?? 0)).map(([card]) => card);
   if (order.some((card, at) => card !== cards[at][0])) {
@@ -71,8 +82,7 @@ function showOpponents() {
     each.hidden = tile ? !each.dataset.plays.split(" ").includes(tile.value) : each.matches(".online-bots");
     if (each.hidden) for (const input of each.querySelectorAll(":checked")) input.checked = false;
   }
-  for (const group of form.querySelectorAll(".online-bots:not([data-plays])"))
-    group.hidden = !group.querySelector(".card:not([hidden])");
+  showOthers(tile?.value ?? other?.value);
   if (!form.querySelector("[name=opponent]:checked")) chooseAny();
   const marks = form.querySelector(".my-mark");
   if (marks) marks.hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
@@ -81,10 +91,40 @@ function showOpponents() {
 
 function showStrength(card, strength) {
   card.dataset.strength = strength;
-  const place = card.querySelector(".meter");
-  place.querySelector(".level").setAttribute("width", 10 * strength);
-  place.querySelector("span").textContent = `${strength}: ${words[strength - 1]}`;
+  card.querySelector(".level").setAttribute("width", 10 * strength);
+  const [number, word] = card.querySelector(".strength").children;
+  number.textContent = strength;
+  word.textContent = words[strength - 1];
 }
+
+// Shows the bots of authors that play the game: first those with a rating in it, which they show. The last are spare.
+function showOthers(variant) {
+  const place = form.querySelector(".others");
+  if (!place) return;
+  const isRated = (card) => Boolean(variant) && card.dataset.main === variant;
+  for (const rating of place.querySelectorAll(".rating")) rating.hidden = !isRated(rating.closest(".card"));
+  place.append(...authors.filter(isRated), ...authors.filter((card) => !isRated(card)));
+  const players = [...place.children].filter((card) => !card.hidden);
+  players.forEach((card, at) => card.classList.toggle("spare", at >= MOST_OTHERS));
+  place.parentNode.hidden = !players.length;
+}
+
+// On a phone, the bots of authors are folded, so that the choices below them are near.
+const folded = form.querySelector(".authors:not(:has(:checked))");
+if (folded && matchMedia("(max-width: 46rem)").matches) folded.open = false;
+
+// Offers to show the spare bots of each group.
+function offerAll() {
+  for (const button of form.querySelectorAll(".show-all")) {
+    const place = button.parentNode.querySelector(":scope > :is(.house, .others)");
+    button.hidden = place.matches(".all") || !place.querySelector(".spare:not([hidden], :has(:checked))");
+  }
+}
+for (const button of form.querySelectorAll(".show-all"))
+  button.addEventListener("click", () => {
+    button.parentNode.querySelector(":scope > :is(.house, .others)").classList.add("all");
+    button.hidden = true;
+  });
 
 // Names the pieces of the side that begins.
 function showFirst(tile) {
@@ -99,11 +139,14 @@ function showFirst(tile) {
 function showChoice() {
   const tile = chosenTile();
   const card = form.querySelector("[name=opponent]:checked")?.closest("label");
-  const strength = card?.querySelector(".meter:not([hidden]) > span")?.textContent;
-  const name = (card?.querySelector("b") ?? card?.querySelector("span"))?.textContent ?? "";
+  const strength = card?.querySelector(".strength:not([hidden])")?.children;
+  const name = [".name", "b", "span"].map((each) => card?.querySelector(each)).find(Boolean)?.textContent ?? "";
+  const about = house.contains(card) ? card.querySelector(".note").textContent : "";
+  document.getElementById("about-bot").textContent = about ? `${name}: ${about}` : "";
+  offerAll();
   document.getElementById("choice").textContent = [
     tile ? tile.parentNode.querySelector("span").textContent : other?.value,
-    strength ? `${name} (${strength})` : name,
+    strength ? `${name} (${strength[0].textContent}: ${strength[1].textContent})` : name,
     presets.querySelector("[aria-pressed=true]:not([data-bank=''])")?.textContent,
   ]
     .filter(Boolean)
@@ -124,8 +167,8 @@ function chooseBot() {
   if (!chosen || (isPicked && !chosen.hidden)) return;
   const wanted = keptStrength();
   const away = (card) => Math.abs(Number(card.dataset.strength) - wanted);
-  const cards = [...house.querySelectorAll(".card:not([hidden])")];
-  const best = cards.reduce((one, another) => (one && away(one) < away(another) ? one : another), null);
+  const cards = [...house.querySelectorAll(".card:not([hidden], .spare)")];
+  const best = cards.reduce((one, another) => (one && away(one) <= away(another) ? one : another), null);
   if (best) best.querySelector("input").checked = true;
 }
 
@@ -141,6 +184,7 @@ async function askTyped() {
   typed = {
     variant,
     strengths: new Map(cards.map((card) => [card.querySelector("input").value, Number(card.dataset.strength)])),
+    spare: new Set(cards.filter((card) => card.matches(".spare")).map((card) => card.querySelector("input").value)),
   };
   showOpponents();
   chooseBot();

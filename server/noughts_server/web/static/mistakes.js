@@ -5,14 +5,16 @@ import { ngettext } from "./words.js";
 const MOST_BETTER = 8; // Better moves that are drawn.
 const by = (id) => document.getElementById(id);
 
-// Returns the mistakes of the analysis on the page: the moves before each, its mark, the better moves, and a sentence.
+// Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, the better moves, and a
+// sentence.
 export function mistakes() {
   return [...document.querySelectorAll("#analysis [data-mark]")].map((item) => {
-    const { ply, mark } = item.dataset;
+    const { ply, mark, effect } = item.dataset;
     const better = [...item.querySelectorAll(`.variation[data-line="${ply}"]`)];
     return {
       ply: Number(ply),
       mark,
+      effect,
       better: better.map((each) => Number(each.dataset.cells)),
       words: item.querySelector(".effect").textContent.replace(/\s+/g, " ").trim(),
     };

@@ -20,6 +20,7 @@ let stopped = null;
 let pollTimer = 0;
 let sentPly = -1; // The ply of the move that was sent last; -1: none.
 let lesson = null; // The visitor's last mistake in a lost game, as soon as it is known.
+let advice = null; // The hint that the visitor asked for last: the ply, and the moves that are better than others.
 
 const title = document.title;
 const csrf = table.csrf;
@@ -48,8 +49,11 @@ function makeCells() {
     group.append(made);
   }
   group.addEventListener("keydown", pressed);
-  group.addEventListener("pointerover", (event) => event.pointerType === "mouse" && hint(cells.indexOf(event.target)));
-  for (const away of ["pointerout", "focusout"]) group.addEventListener(away, () => hint(-1));
+  group.addEventListener(
+    "pointerover",
+    (event) => event.pointerType === "mouse" && showGhost(cells.indexOf(event.target)),
+  );
+  for (const away of ["pointerout", "focusout"]) group.addEventListener(away, () => showGhost(-1));
   // A board of up to 20 columns fits on a phone. A wider one scrolls, so that its cells are large enough for a finger.
   svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
   svg.append(ghosts, group);
@@ -60,11 +64,11 @@ function focus(cell) {
   cells[focused].setAttribute("tabindex", -1);
   focused = cell;
   cells[cell].setAttribute("tabindex", 0);
-  if (cells[cell].matches(":focus-visible")) hint(cell);
+  if (cells[cell].matches(":focus-visible")) showGhost(cell);
 }
 
 // Shows the stone of a move on this cell. Shows nothing for -1, a taken cell, or if the visitor is not to move.
-function hint(cell) {
+function showGhost(cell) {
   pointed = cell;
   const at = cell < 0 || !mine() ? -1 : landing(cell);
   ghosts.replaceChildren(...(at < 0 || game.moves.includes(at) ? [] : ghost(svg, game, at)));
@@ -165,11 +169,9 @@ function status() {
     if (winner === undefined) return game.result === "*" ? _("This game was cancelled.") : _("A draw.");
     const reason = game.termination === "resigned" ? _("the other side has resigned") : ending(game);
     const values = { player: table.names[winner], reason };
-    if (alone && winner === me)
-      return game.termination === "line" ? _("You have won.") : _("You have won: %(reason)s.", values);
-    return game.termination === "line"
-      ? _("%(player)s has won.", values)
-      : _("%(player)s has won: %(reason)s.", values);
+    if (alone && winner === me) return _("You have won: %(reason)s.", values);
+    if (alone && game.termination === "resigned") return _("You have resigned.");
+    return _("%(player)s has won: %(reason)s.", values);
   }
   if (table.waiting) return _("Waiting for the other person.");
   if (alone && mine()) return _("Your turn: you are %(pieces)s.", { pieces: table.pieces[me] });
@@ -194,11 +196,11 @@ function teach() {
   isTeaching = true;
   by("lesson").hidden = false;
   reveal(by("lesson"));
-  by("lesson-link").href = `/${game.name}#analysis`;
   analyse(game.name, () => {
     const own = ({ ply }) => ply % 2 === table.sides[0] && ply >= table.opening;
     lesson = mistakes().filter(own).at(-1) ?? null;
     by("lesson-said").textContent = lessonWords();
+    by("lesson-progress").hidden = true;
     if (!lesson) return;
     by("lesson-link").href = `/${game.name}?ply=${lesson.ply + 1}`;
     by("lesson-show").hidden = !board;
@@ -218,10 +220,11 @@ function lessonWords() {
     return by("analysis").dataset.state === "done"
       ? _("The analysis found no single move that lost the game.")
       : _("This game could not be analysed.");
-  const values = { number: lesson.ply + 1, cell: cellName(board, game.moves[lesson.ply]) };
+  const cell = cellName(board, game.moves[lesson.ply]);
+  const values = { number: lesson.ply + 1, cell, effect: lesson.effect };
   const better = lesson.better.slice(0, MOST_BETTER).map((each) => cellName(board, each));
-  if (!better.length) return _("Your move %(number)s, %(cell)s, was the mistake.", values);
-  return _("Your move %(number)s, %(cell)s, was the mistake. Better: %(better)s.", {
+  if (!better.length) return _("Your move %(cell)s (%(number)s in the list) %(effect)s.", values);
+  return _("Your move %(cell)s (%(number)s in the list) %(effect)s. Better: %(better)s.", {
     ...values,
     better: better.join(", "),
   });
@@ -237,8 +240,10 @@ function show() {
   if (board) {
     const mistake = isShown() ? lesson : null;
     draw(svg, game, mistake ? mistake.ply + 1 : game.moves.length);
-    showBetter(svg, game, mistake);
-    hint(pointed);
+    showBetter(svg, game, mistake ?? currentAdvice());
+    svg.classList.toggle("mistaken", Boolean(mistake));
+    by("legend").hidden = !mistake;
+    showGhost(pointed);
     if (!cells.length) makeCells();
     svg.classList.toggle("lost", lost());
     svg.classList.toggle("open", mine());
@@ -248,16 +253,42 @@ function show() {
   }
   by("moves").innerHTML = game.moves.map((cell) => `<li><b>${board ? cellName(board, cell) : cell}</b></li>`).join("");
   by("moves").parentNode.scrollTop = 1e5;
-  const words = status();
+  const given = currentAdvice();
+  const words = given ? `${status()} ${_("Hint: %(cell)s.", { cell: cellName(board, given.better[0]) })}` : status();
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
   by("status").classList.toggle("lost", lost());
   by("again").classList.toggle("main", over() && !(lesson && by("from-here")));
   by("resign").disabled = over() || table.waiting;
+  if (by("hint")) by("hint").disabled = !mine() || !board;
+  if (by("stronger")) by("stronger").hidden = !won();
+  showPoints();
   if (by("back"))
     by("back").disabled = !game.moves.some((_, ply) => ply >= table.start && table.sides.includes(ply % 2));
   if (by("invitation")) by("invitation").hidden = !table.waiting;
   showClocks(game, heard, stopped);
+}
+
+// Returns the hint for the position on the board; null if the visitor asked for none.
+const currentAdvice = () => (mine() && advice?.ply === game.moves.length ? advice : null);
+
+async function askHint() {
+  by("hint").disabled = true;
+  const { name } = game;
+  const told = await post("hint", { ply: game.moves.length });
+  if (told && name === game.name) advice = { ply: told.ply, better: [told.cell] };
+  show();
+}
+
+// Shows the points of both sides as soon as a game of this table has ended.
+function showPoints() {
+  const isPlayed = table.points.some((points) => points > 0);
+  for (const [number, side] of ["first", "second"].entries()) {
+    const points = table.points[number];
+    const whole = Math.floor(points);
+    by(`points-${side}`).hidden = !isPlayed;
+    by(`points-${side}`).textContent = points === whole ? points : `${whole || ""}½`;
+  }
 }
 
 // Asks for facts that the feed does not have: whether the other person has joined or started the next game. The site
@@ -289,12 +320,14 @@ by("sound").addEventListener("click", () => {
 by("again").addEventListener("click", () => again({}));
 by("swap").addEventListener("click", () => again({ swap: 1 }));
 by("back")?.addEventListener("click", () => begin("back"));
+by("hint")?.addEventListener("click", askHint);
 by("resign").addEventListener("click", async () => {
   if (await confirmed(_("Resign this game?"), _("Resign"))) post("resign", {});
 });
 by("lesson-show").addEventListener("click", () => {
   by("lesson-show").setAttribute("aria-pressed", String(!isShown()));
-  reveal(by("board"));
+  // On a phone, the lesson is below the board.
+  if (by("board").getBoundingClientRect().top < 0) reveal(by("board"));
   show();
 });
 by("from-here")?.addEventListener("click", () => begin("back", { ply: lesson.ply }));
@@ -309,18 +342,19 @@ show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
 ask();
 if (!over()) {
+  let plies = game.moves.length; // The feed changes the game in place.
   const ticking = setInterval(() => showClocks(game, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
     stopped = view.stopped;
     const now = view.games.get(game.name);
     if (!now) return;
-    const isNew = now.moves.length > game.moves.length;
-    const wasOver = over();
-    if (isNew) say("");
     game = now;
     heard = now.heard;
+    const isNew = game.moves.length > plies;
+    plies = game.moves.length;
+    if (isNew || over()) say("");
     if (isNew && hasSound()) knock();
-    if (over() && !wasOver && won() && hasSound()) chime();
+    if (over() && won() && hasSound()) chime();
     if (over()) {
       clearInterval(ticking);
       ask();
