@@ -5,6 +5,7 @@ Games are documents with `state`. Live games come from the feed; they can have e
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import VariantError, parse_variant
@@ -13,6 +14,11 @@ from noughts_server.web import words
 from noughts_server.web.documents import Document
 
 _SMALL_GAMES = 3
+_SMALL_BOARD = 27
+"""Cells; a board with more is large enough for the place of the featured game."""
+_UPSET = 100
+"""The difference of ratings from which a win of the lower rated player is an upset."""
+_DAY = timedelta(hours=24)
 
 Players = Mapping[str, Mapping[str, tournaments_pb2.Standing]]
 """The rows of standings by tournament and label."""
@@ -25,6 +31,11 @@ class FeaturedGame:
     game: Document
     is_live: bool
     """Whether the game comes from the feed, which also has games that ended a moment ago."""
+
+    @property
+    def has_small_board(self) -> bool:
+        """Whether the board looks too large if it fills the place."""
+        return has_small_board(self.game)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +52,13 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """The ratings of both players; as a text in the active language, e.g. `1450 against 1710`."""
+    """The ratings of both players; as a text in the active language, e.g. `ratings 1450 against 1710`."""
 
     winner: float
     loser: float
 
     def __str__(self) -> str:
-        return _("%(first)s against %(second)s", first=f"{self.winner:.0f}", second=f"{self.loser:.0f}")
+        return _("ratings %(first)s against %(second)s", first=f"{self.winner:.0f}", second=f"{self.loser:.0f}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +75,27 @@ class GameOfTheDay:
 def featured_game(live: Sequence[Document], ended: Sequence[Document], players: Players) -> FeaturedGame | None:
     """Return a live game, else the longest of those that have ended; None without any game.
 
-    A game that is played precedes one that has just ended, and one with clocks precedes one without. Among equals the
-    ratings of both players decide.
+    A game that is played precedes one that has just ended, one with clocks precedes one without, and a large board
+    precedes a small one. Among equals the ratings of both players decide.
     """
 
-    def preference(game: Document) -> tuple[bool, bool, float]:
+    def preference(game: Document) -> tuple[bool, bool, bool, float]:
         ratings = (rating_of(players, game, "first"), rating_of(players, game, "second"))
         is_played, has_clocks = game["state"] != "ended", game["first_clock_us"] is not None
-        return is_played, has_clocks, sum(rating or 0 for rating in ratings)
+        return is_played, has_clocks, not has_small_board(game), sum(rating or 0 for rating in ratings)
 
     if live:
         return FeaturedGame(max(live, key=preference), is_live=True)
     longest = longest_game(ended)
     return FeaturedGame(longest, is_live=False) if longest else None
+
+
+def has_small_board(game: Document) -> bool:
+    """Return whether a board has few cells, as those of noughts and crosses in two and three dimensions."""
+    try:
+        return parse_variant(game["variant"]).cells <= _SMALL_BOARD
+    except VariantError:
+        return False  # a variant of a plugin that is not installed here
 
 
 def small_games(
@@ -93,7 +112,11 @@ def small_games(
 
 
 def games_of_the_day(games: Sequence[Document], players: Players) -> list[GameOfTheDay]:
-    """Return the games of the day. A game that deserves several titles has the first of them."""
+    """Return the best of the games that ended in the 24 hours before the end of the last one.
+
+    A game that deserves several titles has the first of them.
+    """
+    games = of_last_day(games)
     found: list[GameOfTheDay] = []
     if longest := longest_game(games):
         found.append(GameOfTheDay(N_("Longest game"), longest, _length(longest)))
@@ -106,6 +129,17 @@ def games_of_the_day(games: Sequence[Document], players: Players) -> list[GameOf
         found.append(GameOfTheDay(N_("Closest clock"), closest))
     names = [each.game["name"] for each in found]
     return [each for at, each in enumerate(found) if each.game["name"] not in names[:at]]
+
+
+def of_last_day(games: Sequence[Document]) -> list[Document]:
+    """Return the games that ended in the 24 hours before the end of the last one."""
+    ends = {game["name"]: datetime.fromisoformat(game["end_time"]) for game in games}
+    return [game for game in games if ends[game["name"]] > max(ends.values()) - _DAY]
+
+
+def without_featured(of_the_day: Sequence[GameOfTheDay], featured: FeaturedGame | None) -> list[GameOfTheDay]:
+    """Return the games of the day except the one on the large board."""
+    return [each for each in of_the_day if featured is None or each.game["name"] != featured.game["name"]]
 
 
 def longest_game(games: Sequence[Document]) -> Document | None:
@@ -135,7 +169,7 @@ def shortest_win(variant: str) -> int:
 
 
 def biggest_upset(games: Sequence[Document], players: Players) -> Document | None:
-    """Return the game whose winner is rated lowest compared with the loser; None if no winner is rated lower."""
+    """Return the game whose winner is rated lowest compared with the loser; None without an upset."""
     upsets = {game["name"]: ratings for game in games if (ratings := ratings_in_upset(game, players))}
     candidates = [game for game in games if game["name"] in upsets]
 
@@ -146,13 +180,13 @@ def biggest_upset(games: Sequence[Document], players: Players) -> Document | Non
 
 
 def ratings_in_upset(game: Document, players: Players) -> Ratings | None:
-    """Return the ratings of both players if the one that is rated lower won; None if one has no rating."""
+    """Return the ratings of both players if the one that is rated 100 or more lower won; else None."""
     first, second = rating_of(players, game, "first"), rating_of(players, game, "second")
     if first is None or second is None:
         return None
     by_result = {"1-0": Ratings(winner=first, loser=second), "0-1": Ratings(winner=second, loser=first)}
     ratings = by_result.get(game["result"])
-    return ratings if ratings and ratings.winner < ratings.loser else None
+    return ratings if ratings and ratings.loser - ratings.winner >= _UPSET else None
 
 
 def rating_of(players: Players, game: Document, side: str) -> float | None:

@@ -1,17 +1,22 @@
 """What the bots of a signed-in user play now, and which tournaments they have entered."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
+from noughts_server.core.messages import _
+from noughts_server.web import words
 from noughts_server.web.documents import Document
+from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.upstream import Failure, Upstream
 
 _MOST_BOTS = 10
 """Bots that are looked up; those that are online come first."""
 _MOST_UNKNOWN = 4
 """Tournaments that are looked up."""
+_MOST_RESULTS = 3
+"""Tournaments whose standings are looked up."""
 _ORDER = ("running", "paused", "open")
 _NEVER = "9999"
 """Sorts after all times of starts."""
@@ -21,12 +26,12 @@ _NEVER = "9999"
 class OwnBots:
     """The bots of a user in play."""
 
-    names: frozenset[str]
-    """The names of all active bots."""
     games: Mapping[str, str]
     """The games that bots play now, by the names of the bots."""
     tournaments: Sequence[Document]
     """The entered tournaments that are not over: those that run, then those that are paused, then the next starts."""
+    results: Mapping[str, str]
+    """How the bots do in the first of these tournaments, in words, by the name of the tournament."""
 
 
 async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Sequence[Document]) -> OwnBots:
@@ -40,14 +45,28 @@ async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Se
     entered = dict.fromkeys(name for state in states for name in state["entered"])
     unknown = [name for name in entered if name not in known][:_MOST_UNKNOWN]
     known |= dict(zip(unknown, await asyncio.gather(*(_tournament(upstream, name) for name in unknown)), strict=True))
-    return OwnBots(
-        names=frozenset(names),
-        games={state["bot"]["name"]: state["running_game"] for state in states if state["running_game"]},
-        tournaments=sorted(
-            (known[name] for name in entered if known.get(name, {}).get("state") in _ORDER),
-            key=lambda each: (_ORDER.index(each["state"]), each["start_at"] or _NEVER),
-        ),
+    in_play = sorted(
+        (known[name] for name in entered if known.get(name, {}).get("state") in _ORDER),
+        key=lambda each: (_ORDER.index(each["state"]), each["start_at"] or _NEVER),
     )
+    standings = await tournaments_of(upstream, [each["name"] for each in in_play[:_MOST_RESULTS]])
+    return OwnBots(
+        games={state["bot"]["name"]: state["running_game"] for state in states if state["running_game"]},
+        tournaments=in_play,
+        results={name: result_of(each.standings, names) for name, each in standings.items()},
+    )
+
+
+def result_of(rows: Sequence[tournaments_pb2.Standing], bots: Collection[str]) -> str:
+    """Return the score of a match of two bots, or the best place of these bots, e.g. `ann: place 3 of 6`."""
+    if not any(row.points for row in rows):
+        return _("No result yet")
+    if len(rows) == 2:
+        return words.score_or_leaders(rows)
+    for row in rows:
+        if row.rank and row.bot_version.partition("/versions/")[0] in bots:
+            return _("%(label)s: place %(rank)s of %(places)s", label=row.label, rank=row.rank, places=len(rows))
+    return _("No result yet")
 
 
 async def _tournament(upstream: Upstream, name: str) -> Document:

@@ -62,8 +62,6 @@ class RunningStage:
     """How far a tournament is. Everything is empty for a format without rounds and with an end."""
 
     round: Round | None = None
-    in_round: Matches | None = None
-    """The matches of this round of a knockout."""
     in_bracket: Matches | None = None
     """The matches of all rounds of a knockout, also those whose bots are not known yet."""
     climbers: tuple[Climber, ...] = ()
@@ -127,12 +125,8 @@ def knockout_round(matches: Sequence[Document]) -> Round | None:
 
 
 def knockout_stage(matches: Sequence[Document]) -> RunningStage:
-    """Return how far a bracket is: its round, and the matches that are over in this round and in all rounds."""
-    current = knockout_round(matches)
-    if current is None:
-        return RunningStage(in_bracket=matches_over(matches) if matches else None)
-    in_round = [match for match in matches if match["round"] == current.number]
-    return RunningStage(round=current, in_round=matches_over(in_round), in_bracket=matches_over(matches))
+    """Return how far a bracket is: its round, and the matches that are over in all rounds."""
+    return RunningStage(round=knockout_round(matches), in_bracket=matches_over(matches) if matches else None)
 
 
 def matches_over(matches: Sequence[Document]) -> Matches:

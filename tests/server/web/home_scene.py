@@ -12,7 +12,7 @@ from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.app import static_files
 from noughts_server.web.documents import Document, document
 from noughts_server.web.expected_games import expected_total
-from noughts_server.web.home_games import featured_game, games_of_the_day, small_games
+from noughts_server.web.home_games import featured_game, games_of_the_day, small_games, without_featured
 from noughts_server.web.running_stages import RunningStage
 from noughts_server.web.views import Views
 
@@ -101,6 +101,7 @@ def home_content(
     opened: Sequence[Tournament] = (),
     best: Sequence[leaderboards_pb2.GetLeaderboardResponse] = (),
     seeking: Sequence[bots_pb2.Bot] = (),
+    results: Sequence[Tournament] = (),
 ) -> Document:
     """Return the values of the page, as `FrontPage.content`."""
     players = {each.name: {row.label: row for row in each.standings} for each in running}
@@ -115,7 +116,8 @@ def home_content(
         "best": [document(each) for each in best],
         "running_stages": {each.name: RunningStage() for each in running} | dict(stages or {}),
         "finished": ended_games,
-        "games_of_the_day": of_the_day,
+        "games_of_the_day": without_featured(of_the_day, featured),
+        "results": [document(each) for each in results],
         "featured": featured,
         "small_games": small_games(live_games, ended_games, featured, of_the_day),
         "running": [document(each) for each in running],

@@ -18,6 +18,7 @@ from noughts_server.web.home_games import (
     longest_game,
     quickest_win,
     small_games,
+    without_featured,
 )
 from noughts_server.web.languages import languages
 
@@ -55,6 +56,7 @@ def live(number: int, **fields: object) -> dict[str, Any]:
     """Return a live game of Ann and Bob."""
     usual: dict[str, Any] = {
         "name": f"{CUP}/games/{number}",
+        "variant": "gomoku",
         "first": "ann",
         "second": "bob",
         "state": "running",
@@ -83,6 +85,16 @@ def test_game_with_clocks_is_featured_before_better_players_without_clocks() -> 
     assert featured_game([strong, with_clocks], [], players(cy=2000, dee=2000)) == FeaturedGame(
         with_clocks, is_live=True
     )
+
+
+@pytest.mark.parametrize("small", ["tictactoe", "tictactoe3d"])
+def test_large_board_is_featured_before_better_players_on_a_small_one(small: str) -> None:
+    strong, large = live(1, first="cy", variant=small), live(2, variant="connect4")
+    featured = featured_game([strong, large], [], players(ann=1500, bob=1500, cy=1900))
+    assert featured == FeaturedGame(large, is_live=True)
+    assert not featured.has_small_board
+    assert FeaturedGame(strong, is_live=True).has_small_board
+    assert not FeaturedGame(live(3, variant="of-a-plugin"), is_live=True).has_small_board
 
 
 def test_game_of_the_best_players_is_featured() -> None:
@@ -118,6 +130,11 @@ def test_biggest_upset_has_the_largest_difference_of_ratings() -> None:
     expected, drawn = ended(3, result="0-1"), ended(4, second="cy", result="1/2-1/2")
     assert biggest_upset([small, large, expected, drawn], rated) == large
     assert biggest_upset([expected, drawn], rated) is None
+
+
+@pytest.mark.parametrize("rating, is_upset", [(1599, False), (1600, True)])
+def test_upset_needs_a_difference_of_100(rating: float, is_upset: bool) -> None:
+    assert (biggest_upset([ended(1)], players(ann=1500, bob=rating)) is not None) == is_upset
 
 
 def test_upset_needs_ratings_of_both_players() -> None:
@@ -161,7 +178,7 @@ def test_no_clock_is_close_without_a_win_on_the_board_and_used_base_time(fields:
 
 
 def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
-    rated = players(ann=1400.4, bob=1499.6)
+    rated = players(ann=1400.4, bob=1520.6)
     games = [
         ended(1, 9, result="1/2-1/2", termination="board_full"),
         ended(2, 7),
@@ -177,12 +194,21 @@ def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
     ]
     assert [str(each.detail or "") for each in chosen] == [
         "Noughts and crosses, 9 moves",
-        "1400 against 1500",
+        "ratings 1400 against 1521",
         "Noughts and crosses, 5 moves",
         "",
     ]
     with in_language(languages()["cs"]):
         assert str(chosen[0].detail) == "Piškvorky 3×3, 9 tahů"
+
+
+def test_games_of_the_day_ended_within_a_day_before_the_last_game() -> None:
+    before = ended(1, 30, end_time="2026-02-28T12:00:00Z")
+    longest, last = ended(2, 20, end_time="2026-02-28T12:00:00.5Z"), ended(3, 9, end_time="2026-03-01T12:00:00Z")
+    chosen = games_of_the_day([before, longest, last], UNRATED)
+    assert [each.game for each in chosen] == [longest, last]
+    assert without_featured(chosen, FeaturedGame(longest, is_live=False)) == chosen[1:]
+    assert without_featured(chosen, None) == chosen
 
 
 def test_each_game_of_the_day_has_one_title() -> None:

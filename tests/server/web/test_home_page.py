@@ -42,7 +42,7 @@ def busy_server() -> Document:
         tournament("gauntlet", points, tournaments_pb2.SCHEDULE_GAUNTLET, title="All against alphabeta", time=BLITZ),
     ]
     stages = {
-        "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(1, 4), Matches(9, 15)),
+        "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(9, 15)),
         "tournaments/world-swiss": RunningStage(Round(2, 5)),
         "tournaments/ladder": RunningStage(climbers=(Climber("bots/five-1", 40.0), Climber("bots/five-2", 21.0))),
     }
@@ -54,6 +54,7 @@ def busy_server() -> Document:
         ended(running[4], 3, moves_on(CELLS, 55, 13)),
         ended(running[4], 4, moves_on(CELLS, 61, 14), times_us=[1_500_000] * 61, **clock),
     ]
+    ended_games[1]["second"] = bots[-1]  # an upset
     opened = [
         tournament(
             f"autumn-{number}", points, title=f"Autumn cup {number}", state=tournaments_pb2.TOURNAMENT_STATE_OPEN
@@ -70,7 +71,19 @@ def busy_server() -> Document:
         for at, name in enumerate(("gomoku/blitz", "connect4/untimed", "tictactoe/bullet"))
     ]
     seeking = [bots_pb2.Bot(name=f"bots/{bot}", seek=types_pb2.Seek(variant="gomoku", time=BLITZ)) for bot in bots[-4:]]
-    return home_content(running, live_games, ended_games, stages, opened, best, seeking)
+    results = [
+        tournament(
+            f"winter-{number}",
+            points,
+            title=f"Winter cup {number}",
+            state=tournaments_pb2.TOURNAMENT_STATE_FINISHED,
+            winners=[bots[number]],
+        )
+        for number in range(6)
+    ]
+    for each in results:
+        each.end_time.FromJsonString("2026-03-01T18:00:00Z")
+    return home_content(running, live_games, ended_games, stages, opened, best, seeking, results)
 
 
 @pytest.mark.parametrize("language", ["en", "cs", "zh"])
@@ -103,7 +116,7 @@ def tile(page: str) -> str:
         ({"a": 1.0, "b": 3.0, "c": 0.0}, "b leads with 3"),
         ({"a": 3.0, "b": 3.0, "c": 0.0}, "a and b lead with 3"),
         ({"a": 3.0, "b": 3.0, "c": 3.0}, "3 bots lead with 3"),
-        ({"a": 0.0, "b": 0.0}, ""),
+        ({"a": 0.0, "b": 0.0}, "No result yet"),
     ],
 )
 async def test_tile_of_a_match_has_its_score_and_others_their_leaders(points: dict[str, float], words: str) -> None:
@@ -124,7 +137,7 @@ async def test_tile_names_no_leader_before_the_first_ranks() -> None:
     cup = tournament("cup", {"a": 1.0, "b": 0.0, "c": 0.0})
     for row in cup.standings:
         row.rank = 0
-    assert tile(await home_page(home_content([cup]))) == ""
+    assert tile(await home_page(home_content([cup]))) == "No result yet"
     stages = {cup.name: RunningStage(Round(1, 5))}
     assert tile(await home_page(home_content([cup], stages=stages))) == "Round 1 of 5"
 
@@ -143,6 +156,37 @@ async def test_tile_of_a_ladder_names_its_climbers(climbers: tuple[Climber, ...]
     # A ladder has no end, so it has no bar.
     assert "<progress" not in page
     assert "3 games" in page
+
+
+async def test_bar_of_a_knockout_and_the_words_next_to_it_count_matches() -> None:
+    cup = tournament("cup", {"a": 1.0, "b": 0.0}, tournaments_pb2.SCHEDULE_KNOCKOUT)
+    stage = RunningStage(Round(2, 3, is_knockout=True), Matches(5, 7))
+    page = await home_page(home_content([cup], stages={cup.name: stage}))
+    assert tile(page) == "Semifinals"
+    assert '<progress max="7" value="5"' in page
+    assert '<span class="note count">5 of 7 matches</span>' in page
+
+
+async def test_results_name_the_winners_of_finished_tournaments() -> None:
+    won, shared, void = (
+        tournament(slug, {"ann": 1.0, "bob": 1.0}, winners=winners)
+        for slug, winners in (("won", ["ann"]), ("shared", ["ann", "bob"]), ("void", []))
+    )
+    page = await home_page(home_content([won], results=[won, shared, void]))
+    assert re.findall(r'<span class="won-by">(.*?)</span>', page) == ["Winner: ann", "Winner: ann and bob", "No winner"]
+    assert "Latest results" not in await home_page(home_content([won]))
+
+
+async def test_ratings_from_few_games_have_a_question_mark() -> None:
+    rows = [
+        leaderboards_pb2.LeaderboardRow(rank=1, bot="bots/ann", rating=1800, provisional=True),
+        leaderboards_pb2.LeaderboardRow(rank=2, bot="bots/bob", rating=1700),
+    ]
+    best = leaderboards_pb2.GetLeaderboardResponse(rating_list="gomoku/blitz", rows=rows)
+    page = await home_page(home_content([tournament("cup", {"ann": 1.0, "bob": 0.0})], best=[best]))
+    assert '<span class="rating">1800<span title="fewer than 30 games">?</span></span>' in page
+    assert '<span class="rating">1700</span>' in page
+    assert "blitz, under 8 min" in page
 
 
 @pytest.mark.parametrize("state, words", [("running", "about to begin"), ("waiting", "waiting")])

@@ -2,7 +2,9 @@
 
 import pytest
 
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.own_bots import result_of
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -10,9 +12,24 @@ from tests.support.processes import eventually
 from tests.support.site import Site
 from tests.support.stepwise_bots import Stepwise
 
-pytestmark = pytest.mark.processes
+
+def standing(label: str, rank: int, points: float = 0) -> tournaments_pb2.Standing:
+    return tournaments_pb2.Standing(label=label, bot_version=f"bots/{label}/versions/1", rank=rank, points=points)
 
 
+def test_result_of_own_bots_is_their_best_place() -> None:
+    rows = [standing("ann", 1, 2), standing("bob", 2, 1), standing("cy", 3)]
+    assert result_of(rows, ["bots/cy", "bots/bob"]) == "bob: place 2 of 3"
+    # Before the first result, all bots share the first place.
+    assert result_of([standing(label, 1) for label in ("ann", "bob", "cy")], ["bots/cy"]) == "No result yet"
+
+
+def test_result_of_own_bots_in_a_match_is_its_score() -> None:
+    assert result_of([standing("ann", 1, 3), standing("bob", 2, 1)], ["bots/bob"]) == "ann 3–1 bob"
+    assert result_of([standing("ann", 1), standing("bob", 1)], ["bots/bob"]) == "No result yet"
+
+
+@pytest.mark.processes
 def test_home_page_begins_with_games_and_tournaments_of_own_bots(server: ServerUnderTest, site: Site) -> None:
     token = server.token("una")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
@@ -27,12 +44,12 @@ def test_home_page_begins_with_games_and_tournaments_of_own_bots(server: ServerU
                 join = {**form, "bot": f"bots/{bot}"}
                 assert site.post(f"/tournaments/{name}/join", join, cookie=cookie).status == 303
         assert site.post("/tournaments/una-now/start", form, cookie=cookie).status == 303
-        game = '<a href="/tournaments/una-now/games/1"><span class="on-air">una-one</span></a>'
+        game = '<a href="/tournaments/una-now/games/1">una-one</a>'
         eventually(lambda: game in site.get("/", cookie=cookie).text)
         text = site.get("/", cookie=cookie).text
         assert text.index('<a href="/tournaments/una-now">una-now</a>') < text.index(">una-next</a>")
         assert "Start: when the organiser starts it" in text
-        assert '<a class="button" href="/me">My page</a>' in text
+        assert "Playing now" in text
         assert "Enter your bot" not in text
         assert "Bots play noughts and crosses" not in text.partition("<body")[2]
         # The same page for a visitor.

@@ -1,11 +1,11 @@
-"""The home page: live games, running tournaments, the best of each list, games of the newest tournaments.
+"""The home page: live games, running tournaments, the best of each list, games of the day, the latest results.
 
 One view needs about 20 calls to the server, so views share the answers for a second. Live games come from the feed.
 A part whose call fails is missing. The page itself fails only if the server answers none of the first calls.
 """
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Sequence
 from typing import TypeVar
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
@@ -14,7 +14,14 @@ from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.expected_games import expected_total
-from noughts_server.web.home_games import featured_game, games_of_the_day, small_games, tournament_of
+from noughts_server.web.home_games import (
+    GameOfTheDay,
+    featured_game,
+    games_of_the_day,
+    small_games,
+    tournament_of,
+    without_featured,
+)
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
@@ -29,8 +36,10 @@ _BEST = 3
 """Bots that are shown of each list."""
 _SEEKING = 4
 """Bots that seek games."""
+_RESULTS = 6
+"""Finished tournaments that are shown."""
 _RECENT = 3
-"""Tournaments that can have a game of the day."""
+"""Tournaments whose games can become games of the day."""
 _GAMES = 50
 """The last games of each of these tournaments, which are considered."""
 _SHARED_SECONDS = 1.0
@@ -63,7 +72,8 @@ class FrontPage:
             last = self._last
             if clock() >= self._expires_at or (isinstance(last, dict) and not names <= last["requested"]):
                 try:
-                    last = await _read(self._upstream, names)
+                    earlier = last["games_of_the_day"] if isinstance(last, dict) and last else []
+                    last = await _read(self._upstream, names, earlier)
                 except Failure as failure:
                     last = failure
                 self._last, self._expires_at = last, clock() + _SHARED_SECONDS
@@ -82,6 +92,7 @@ class FrontPage:
         return {
             **last,
             "featured": featured,
+            "games_of_the_day": without_featured(last["games_of_the_day"], featured),
             "small_games": small_games(games, last["finished"], featured, last["games_of_the_day"]),
             "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
             "expected": expected_totals,
@@ -89,8 +100,12 @@ class FrontPage:
         }
 
 
-async def _read(upstream: Upstream, live: Collection[str]) -> Document:
-    """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
+async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[GameOfTheDay]) -> Document:
+    """Return everything except live games; `live` are the names of their tournaments. Raises Failure.
+
+    The games of the day are chosen among the last games and the `earlier` games of the day, so they change only if a
+    better game ends.
+    """
 
     def best_of(variant: str, time_class: str) -> Awaitable[Document]:
         request = leaderboards_pb2.GetLeaderboardRequest(variant=variant, time_class=time_class, page_size=_BEST)
@@ -124,10 +139,15 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     recent = [tournament for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
     fullest = sorted(list_page["rating_lists"], key=lambda rating_list: -int(rating_list["games"]))[:_LISTS]
     names = {*(tournament["name"] for tournament in recent), *live}
+    to_read = names | {tournament_of(each.game) for each in earlier}
+    list_finished = tournaments_pb2.ListTournamentsRequest(
+        state=tournaments_pb2.TOURNAMENT_STATE_FINISHED, page_size=_RESULTS
+    )
     list_seeking = bots_pb2.ListBotsRequest(seeking_only=True, page_size=_SEEKING)
-    seeking, tournaments, game_pages, best = await asyncio.gather(
+    seeking, results, tournaments, game_pages, best = await asyncio.gather(
         _part({"bots": []}, upstream.ask(upstream.bots.ListBots, list_seeking)),
-        asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
+        _part({"tournaments": []}, upstream.ask(upstream.tournaments.ListTournaments, list_finished)),
+        asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in to_read)),
         asyncio.gather(*(_part({"games": []}, last_games_of(tournament)) for tournament in recent)),
         asyncio.gather(*(_part({"rows": []}, best_of(row["variant"], row["time_class"])) for row in fullest)),
     )
@@ -147,9 +167,11 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         for game in page["games"]
         if game["moves"] and tournament_of(game) in tournaments_by_name
     ]
+    known_games = {game["name"]: game for game in (*(each.game for each in earlier), *ended_games)}
     return {
         "status": status,
         "tournaments": tournament_page["tournaments"],
+        "results": results["tournaments"],
         "requested": names,
         "seeking": seeking["bots"],
         "tournaments_by_name": tournaments_by_name,
@@ -157,7 +179,9 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         "best": best,
         "running_stages": {tournament.name: stage for tournament, stage in zip(running, stages, strict=True)},
         "finished": ended_games,
-        "games_of_the_day": games_of_the_day(ended_games, players),
+        "games_of_the_day": games_of_the_day(
+            [game for game in known_games.values() if tournament_of(game) in tournaments_by_name], players
+        ),
     }
 
 

@@ -57,6 +57,7 @@ function showFeatured() {
   showStrips(game, game.moves.length, game.heard, view.stopped);
   const air = document.querySelector(".on-air");
   if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: _("Just ended") });
+  if (game.state === "ended") set(by("featured").querySelector(".caption a"), _("Replay this game"));
   set(
     by("featured-said"),
     game.state === "ended"
@@ -83,8 +84,9 @@ function showTournaments() {
     row.dataset.done ??= told.games_done;
     isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
     const games = row.querySelector(".games");
+    const done = row.querySelector(".done");
     if (games) set(games, ngettext("%(num)s game", "%(num)s games", told.games_done));
-    else set(row.querySelector(".done"), count(told.games_done));
+    if (done) set(done, count(told.games_done));
   }
   if (isStale) ask();
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);
