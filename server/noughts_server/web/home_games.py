@@ -111,6 +111,17 @@ def small_games(
     return [*others, *sorted(new, key=lambda game: str(game["end_time"]), reverse=True)][:_SMALL_GAMES]
 
 
+def of_different_games(tournaments: Sequence[Document], most: int) -> list[Document]:
+    """Return the first tournament of each variant, and then the others, at most `most`."""
+    variants: set[str] = set()
+    first: list[Document] = []
+    others: list[Document] = []
+    for tournament in tournaments:
+        (others if tournament["variant"] in variants else first).append(tournament)
+        variants.add(tournament["variant"])
+    return [*first, *others][:most]
+
+
 def games_of_the_day(games: Sequence[Document], players: Players) -> list[GameOfTheDay]:
     """Return the best of the games that ended in the 24 hours before the end of the last one.
 

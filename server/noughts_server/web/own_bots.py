@@ -5,10 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
+from noughts_server.competition.formats import format_of
 from noughts_server.core.messages import _
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.known_game import tournaments_of
+from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
 _MOST_BOTS = 10
@@ -50,11 +52,20 @@ async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Se
         key=lambda each: (_ORDER.index(each["state"]), each["start_at"] or _NEVER),
     )
     standings = await tournaments_of(upstream, [each["name"] for each in in_play[:_MOST_RESULTS]])
+    results = await asyncio.gather(*(_result(upstream, each, names) for each in standings.values()))
     return OwnBots(
         games={state["bot"]["name"]: state["running_game"] for state in states if state["running_game"]},
         tournaments=in_play,
-        results={name: result_of(each.standings, names) for name, each in standings.items()},
+        results=dict(zip(standings, results, strict=True)),
     )
+
+
+async def _result(upstream: Upstream, tournament: tournaments_pb2.Tournament, bots: Collection[str]) -> str:
+    """Return how these bots do; in a knockout, which has no places before its end, its round."""
+    if format_of(tournament.schedule).places_by_bracket:
+        stage = await running_stage(upstream, tournament)
+        return str(stage.round or _("No result yet"))
+    return result_of(tournament.standings, bots)
 
 
 def result_of(rows: Sequence[tournaments_pb2.Standing], bots: Collection[str]) -> str:

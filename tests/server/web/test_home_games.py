@@ -16,6 +16,7 @@ from noughts_server.web.home_games import (
     games_of_the_day,
     least_share_left,
     longest_game,
+    of_different_games,
     quickest_win,
     small_games,
     without_featured,
@@ -200,6 +201,11 @@ def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
     ]
     with in_language(languages()["cs"]):
         assert str(chosen[0].detail) == "Piškvorky 3×3, 9 tahů"
+
+
+def test_games_of_the_day_come_from_tournaments_of_different_games() -> None:
+    newest = [{"variant": variant} for variant in ("connect4", "connect4", "gomoku", "connect4")]
+    assert of_different_games(newest, 3) == [newest[0], newest[2], newest[1]]
 
 
 def test_games_of_the_day_ended_within_a_day_before_the_last_game() -> None:

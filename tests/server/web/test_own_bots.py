@@ -62,6 +62,7 @@ def test_home_page_begins_with_games_and_tournaments_of_own_bots(server: ServerU
     assert "None of your bots is in a tournament now." in site.get("/", cookie=cookie).text
 
 
+@pytest.mark.processes
 def test_home_page_with_a_token_that_is_not_valid_is_that_of_a_visitor(site: Site) -> None:
     answer = site.get("/", cookie="noughts_token=nou_" + "x" * 32)
     assert answer.status == 200

@@ -85,6 +85,9 @@ def test_lists_of_live_tournaments_name_the_round(
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
     eventually(lambda: f">{words}</span>" in re.sub(r"\s*\n\s*", "", site.get("/").text))
     assert f"<b>{words}</b>" in site.get("/tournaments").text
+    # A knockout has no places before its end, so its round stands next to own bots.
+    own = "Semifinals" if schedule == "knockout" else "No result yet"
+    assert f'<span class="note">{own}</span>' in site.get("/", cookie=cookie).text
     # The number of games of a knockout grows, but not that of its matches.
     has_bar_of_matches = '<progress max="3" value="0" aria-label="Matches played">' in site.get("/").text
     assert has_bar_of_matches == (schedule == "knockout")

@@ -18,6 +18,7 @@ from noughts_server.web.home_games import (
     GameOfTheDay,
     featured_game,
     games_of_the_day,
+    of_different_games,
     small_games,
     tournament_of,
     without_featured,
@@ -136,7 +137,8 @@ async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[Gam
     )
     if len(failures) == 3:
         raise failures[0]
-    recent = [tournament for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
+    begun = [tournament for tournament in tournament_page["tournaments"] if tournament["games_done"]]
+    recent = of_different_games(begun, _RECENT)
     fullest = sorted(list_page["rating_lists"], key=lambda rating_list: -int(rating_list["games"]))[:_LISTS]
     names = {*(tournament["name"] for tournament in recent), *live}
     to_read = names | {tournament_of(each.game) for each in earlier}
