@@ -234,6 +234,27 @@ def test_paused_tournaments_are_not_among_the_live_ones(lea: Organiser, site: Si
     lea.send(f"{path}/cancel")
 
 
+@pytest.mark.processes
+def test_list_names_the_leader_of_a_tournament_that_has_begun(lea: Organiser, site: Site) -> None:
+    path = lea.send("/organise", id="led", schedule="round_robin", bank="", games_per_pair="10000")
+    bots = ("led-a", "led-b")
+    with in_other_thread(bots_online(lea.address, lea.token, **dict.fromkeys(bots, "random"))):
+        for bot in bots:
+            lea.send(f"{path}/join", bot=f"bots/{bot}")
+        lea.send(f"{path}/start")
+        eventually(lambda: site.get(f"/api/v1{path}").document["games_done"])
+        lea.send(f"{path}/pause")
+
+    def names_the_leader() -> bool:
+        standings = site.get(f"/api/v1{path}").document["standings"]
+        leaders = [row["label"] for row in standings if row["rank"] == 1]
+        row = site.get("/tournaments").text.partition(f'href="{path}"')[2].partition("</tr>")[0]
+        return f'data-word="leader">{and_words(leaders)}</td>' in row
+
+    eventually(names_the_leader)
+    lea.send(f"{path}/cancel")
+
+
 # A browser without a window says that notifications are denied, also if the context has granted them.
 RECORD = """
 window.shown = [];

@@ -6,9 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import tournaments_pb2
+from noughts_server.competition.formats import format_named
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.joining import takes_entries
+from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.running_stages import current_rounds
@@ -21,7 +23,7 @@ _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
 _NEWEST_ENDED = 20
 _WITH_ROUND = 10
-"""Live tournaments whose rounds the page names."""
+"""Live tournaments whose rounds and leaders the page names."""
 
 
 async def tournaments_page(website: Website, request: Request) -> Response:
@@ -70,11 +72,15 @@ async def _calendar(website: Website) -> Document:
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_CANCELLED, _NEWEST_ENDED),
     )
     live = [*running["tournaments"], *paused["tournaments"]]
+    rounds, leaders = await asyncio.gather(
+        current_rounds(website.upstream, live[:_WITH_ROUND]), _leaders(website, live[:_WITH_ROUND])
+    )
     ended = [*finished["tournaments"], *cancelled["tournaments"]]
     return {
         "live": running["tournaments"],
         "paused": paused["tournaments"],
-        "rounds": await current_rounds(website.upstream, live[:_WITH_ROUND]),
+        "rounds": rounds,
+        "leaders": leaders,
         "upcoming": sorted(upcoming["tournaments"], key=_start),
         "ended": sorted(ended, key=lambda each: str(each["end_time"]), reverse=True)[:_NEWEST_ENDED],
         "months": finished["months"],
@@ -85,6 +91,16 @@ async def _calendar(website: Website) -> Document:
             "finished": bool(finished["next_page_token"]),
             "cancelled": bool(cancelled["next_page_token"]),
         },
+    }
+
+
+async def _leaders(website: Website, live: list[Document]) -> dict[str, list[str]]:
+    """Return the labels of the entries with the best result by the name of the tournament; brackets have no leader."""
+    names = [each["name"] for each in live if not format_named(str(each["schedule"])).places_by_bracket]
+    tournaments = await tournaments_of(website.upstream, names)
+    return {
+        name: [row.label for row in tournament.standings if row.rank == 1 and row.wins + row.draws + row.losses]
+        for name, tournament in tournaments.items()
     }
 
 

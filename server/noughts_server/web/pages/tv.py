@@ -23,7 +23,9 @@ _LAST_GAMES = 50
 """The last games among which those to replay are chosen."""
 _REPLAYS = 9
 _ROWS = 16
-"""Rows of the standings, and tournaments of the list."""
+"""Rows of the standings."""
+_NEWEST = 5
+"""Newest tournaments that the screen lists if none is running."""
 _LEADERS = 3
 """Rows of the standings of each running tournament on the screen of all live games."""
 _STARTS = 50
@@ -41,7 +43,7 @@ async def tv_page(website: Website, request: Request) -> Response:
         "standings": [],
         "leaders": _leaders(content),
         "running": content["running"],
-        "newest": content["tournaments"][:_ROWS],
+        "newest": content["tournaments"][:_NEWEST],
         "next": upcoming,
         "live": _running(content["live"]),
         "replays": _best_games(content["finished"]),
