@@ -1,6 +1,7 @@
 // Shows moves on a board that `board_svg.py` drew for scripts: copies of its parts, at the centres that it names.
 
 const SIDES = ["first", "second"];
+const FALL = 250; // Milliseconds in which a disc falls.
 
 export function element(name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -90,7 +91,7 @@ export function draw(svg, game, ply, numbers = 0) {
   const below = svg.querySelector(".below");
   if (below) fill(below, marks);
   fill(svg.querySelector(".top"), below ? top : [...marks, ...top]);
-  if (board.gravity && seen.length === before + 1) fall(played.lastChild, last.at);
+  if (board.gravity && seen.length === before + 1) fall(svg, played.lastChild, last.at);
 }
 
 // Returns the winning line, which is a little longer than the distance of its ends.
@@ -110,10 +111,12 @@ function fill(group, parts) {
   while (group.children.length > parts.length) group.lastChild.remove();
 }
 
-// Animates the newest disc: it falls from above the board.
-function fall(stone, { x, y }) {
+// Animates the newest disc: it falls from above the board. What marks it appears when it has landed.
+function fall(svg, stone, { x, y }) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const { height } = stone.getBBox();
   const transform = [`translate(${x}px, -${height / 2}px)`, `translate(${x}px, ${y}px)`];
-  stone.animate({ transform }, { duration: 250, easing: "ease-in" });
+  stone.animate({ transform }, { duration: FALL, easing: "ease-in" });
+  for (const mark of svg.querySelectorAll(".top > :not(.order), .top > .newest"))
+    mark.animate({ opacity: [0, 0] }, { duration: FALL });
 }

@@ -128,10 +128,11 @@ def board_svg(
     loser = f" {_SIDES[len(shown_moves) % 2]}-lost" if won else ""
     back = "".join(_back(layout, look, x, y) for x, y in layout.corners)
     front = "".join(_front(layout, look, x, y) for x, y in layout.corners)
-    names = "".join(_labels(layout)) if labels else ""
+    names = "".join(_labels(layout) if labels else _layer_numbers(layout))
+    layers = " layers" if layout.layers > 1 else ""
     below, top = (f'<g class="below">{marks}</g>', "") if look == "marks" else ("", marks)
     return Markup(  # noqa: S704  # numbers, our own words, and the names of columns
-        f'<svg class="board {look}" viewBox="0 0 {layout.whole_width} {layout.whole_height}"'
+        f'<svg class="board {look}{layers}" viewBox="0 0 {layout.whole_width} {layout.whole_height}"'
         f' font-size="{layout.font}"{_for_scripts(layout) if live else ""} aria-hidden="true">'
         f"{_to_copy(board, parts) if live else ''}"
         f'<g class="back">{back}{names}</g>{below}<g class="played{loser}">{stones}</g>'
@@ -203,6 +204,14 @@ def _labels(layout: BoardLayout) -> Iterator[str]:
             yield _label(x - layout.label_distance, y + row * CELL + HALF, layout.top_name - row)
         if layout.layers > 1:
             yield _label(x + layout.width // 2, y - layout.label_distance, _("layer %(number)s", number=layer))
+
+
+def _layer_numbers(layout: BoardLayout) -> Iterator[str]:
+    """Yield a large pale number in each of several layers, because cells are named `3b4`."""
+    if layout.layers > 1:
+        for layer, (x, y) in enumerate(layout.corners, start=1):
+            place = f'x="{x + layout.width // 2}" y="{y + layout.height // 2}"'
+            yield f'<text class="layer" {place}>{layer}</text>'
 
 
 def _label(x: int, y: int, name: object) -> str:

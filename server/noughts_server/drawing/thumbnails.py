@@ -28,7 +28,8 @@ def thumbnail(game: Document, *, own: bool = False) -> Markup:
     won = game.get("winning_cells") or []
     if board["layers"] > 1:
         # A line across layers cannot be drawn, so its cells are marked.
-        cells = "".join("M{} {}h0".format(*_centre(board, cell)) for cell in won)
+        corners = ((x - 0.5, y - 0.5) for x, y in (_centre(board, cell) for cell in won))
+        cells = "".join(f"M{x:g} {y:g}h1v1h-1z" for x, y in corners)
         back += f'<path class="won-cells" d="{cells}"/>' if won else ""
     lines = winning_lines(board, won, game["moves"][-1]) if won else []
     ends = "".join("M{} {}L{} {}".format(*_centre(board, first), *_centre(board, last)) for first, last in lines)

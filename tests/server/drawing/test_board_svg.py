@@ -15,6 +15,12 @@ def test_titles_of_pictures_are_text() -> None:
     assert "<title>&lt;b&gt; - &amp;</title>" in picture(board_svg(game), "<b> - &")
 
 
+def test_boards_without_labels_have_the_numbers_of_their_layers() -> None:
+    svg = board_svg({"board": geometry("qubic"), "moves": []}, labels=False)
+    assert re.findall(r'<text class="layer"[^>]*>(\d)</text>', svg) == ["1", "2", "3", "4"]
+    assert "<text" not in board_svg({"board": geometry("gomoku"), "moves": []}, labels=False)
+
+
 def test_winning_lines_are_drawn_in_every_direction() -> None:
     board = geometry("gomoku")
     # Four lines of five begin at the last stone, in column 7 and row 7: one to the left, three downwards.

@@ -37,6 +37,6 @@ def test_a_small_board_has_the_winning_line_through_the_last_move() -> None:
 def test_a_small_board_in_layers_marks_the_cells_of_a_line_across_layers() -> None:
     game = {"variant": "qubic", "moves": [0, 1, 16, 2, 32, 3, 48], "winning_cells": [0, 16, 32, 48]}
     drawn = thumbnail(game)
-    assert re.findall(r'class="won-cells" d="(.*?)"', drawn) == ["M0.5 0.5h0M5.5 0.5h0M0.5 5.5h0M5.5 5.5h0"]
+    assert re.findall(r'class="won-cells" d="(.*?)"', drawn) == ["M0 0h1v1h-1zM5 0h1v1h-1zM0 5h1v1h-1zM5 5h1v1h-1z"]
     assert 'class="won"' not in drawn
     assert 'class="won-cells"' not in thumbnail({**game, "winning_cells": []})

@@ -184,3 +184,19 @@ def test_an_empty_board_for_scripts_shows_the_used_area(site: Site) -> None:
 )
 def test_unknown_boards_and_cells_are_refused(site: Site, query: str, status: int) -> None:
     assert site.get(f"/board?{query}").status == status
+
+
+@pytest.mark.processes
+def test_the_mark_of_a_disc_appears_when_the_disc_has_landed(site: Site, browser: Browser) -> None:
+    game = with_board({"variant": "connect4", "moves": [38, 31]})
+    script = """async ([module, [before, game]]) => {
+      const { draw } = await import(module);
+      document.body.innerHTML = before;
+      draw(document.body.firstChild, game, 2);
+      return [...document.querySelectorAll(".last")].map((mark) => getComputedStyle(mark).opacity);
+    }"""
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        module = f"/static/{static_files()[0]}/board.js"
+        assert page.evaluate(script, [module, [board_svg(game, 1, live=True), game]]) == ["0"]
+        expect(page.locator(".last")).to_have_css("opacity", "1")
