@@ -34,8 +34,13 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def page_in(browser: Browser, base: str, **options: Any) -> Iterator[Page]:
-    """A page in a browser context of its own. Fails if a script fails or a request goes to another host."""
+    """A page in a browser context of its own. Fails if a script fails or a request goes to another host.
+
+    If the block fails, its error has a note with these problems and with the requests that failed: a page whose scripts
+    do not load waits for nothing.
+    """
     problems: list[str] = []
+    failed_requests: list[str] = []
     context = browser.new_context(base_url=base, **options)
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -46,8 +51,12 @@ def page_in(browser: Browser, base: str, **options: Any) -> Iterator[Page]:
             problems.append(f"request: {request.url}")
 
     context.on("request", check_host)
+    context.on("requestfailed", lambda request: failed_requests.append(f"failed: {request.url}: {request.failure}"))
     try:
         yield page
+    except BaseException as error:
+        error.add_note("\n".join([f"At {page.url}:", *problems, *failed_requests]))
+        raise
     finally:
         context.close()
     assert problems == []
