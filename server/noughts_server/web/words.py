@@ -49,6 +49,14 @@ _ENDINGS = {
     "void": N_("void"),
 }
 """Terminations in the words of players."""
+_DEEDS = {
+    "illegal_move": N_("%(loser)s made an illegal move"),
+    "timeout": N_("%(loser)s ran out of time"),
+    "disconnected": N_("%(loser)s lost the connection"),
+    "crashed": N_("%(loser)s crashed"),
+    "resigned": N_("%(loser)s resigned"),
+}
+"""What the loser did, by termination, for sentences."""
 _IN_A_ROW = {
     3: N_("three in a row"),
     4: N_("four in a row"),
@@ -306,7 +314,29 @@ def how_ended(game: Mapping[str, Any]) -> str:
         board = geometry(game["variant"])
         length = longest_line(board, won, game["moves"][-1]) if board else len(won)
         return _(_IN_A_ROW[length]) if length in _IN_A_ROW else _("%(length)s in a row", length=length)
-    return ending(game["termination"])
+    return _("failed") if _has_failed(game) else ending(game["termination"])
+
+
+def reason(game: Mapping[str, Any]) -> str:
+    """Return why a game ended, for a sentence about its result; `words.js` has the same for scripts.
+
+    What the loser did has its name, because the sentence begins with the winner's. Other games are as in `how_ended`.
+    """
+    if _has_failed(game):
+        return _("%(loser)s failed", loser=loser(game))
+    deed = _DEEDS.get(game["termination"])
+    return _(deed, loser=loser(game)) if deed and game["result"] != "*" else how_ended(game)
+
+
+def fault(game: Mapping[str, Any]) -> str:
+    """Return the loser and its fault, e.g. `mybot failed: ValueError: no move`."""
+    words = str(game["fault"])
+    return f"{loser(game)} {words.replace('resigned', 'failed', 1) if _has_failed(game) else words}"
+
+
+def _has_failed(game: Mapping[str, Any]) -> bool:
+    """Return whether the loser resigned with a reason: an exception of its program."""
+    return game["termination"] == "resigned" and bool(game.get("fault"))
 
 
 def clock(micros: int | None) -> str:
@@ -422,6 +452,8 @@ _FUNCTIONS = (
     level,
     ending,
     how_ended,
+    reason,
+    fault,
     clock,
     titled,
     played_in,

@@ -79,10 +79,10 @@ def test_kept_scores_are_shown_and_exported_after_the_game(
         if keep:
             expect(page.locator("#score-graph .line")).to_have_count(2)
             expect(page.locator("#score-bar")).to_be_visible()
-            expect(page.locator("#score-first")).to_have_text("equal")
+            expect(page.locator("#score-first")).to_have_text("says: equal")
             expect(page.locator("#score-first")).to_have_attribute("title", "The score that the bot reported: +3")
             expect(page.get_by_text("and not kept")).to_have_count(0)
-            expect(page.locator("#thought-first")).to_contain_text("7. a1: +3, depth 3, 1,000,000 nodes")
+            expect(page.locator("#thought-first")).to_contain_text("7. a1: score +3, 3 moves deep, 1,000,000 positions")
             page.locator("#moves a").nth(4).click()
             expect(page.locator("#comment")).to_have_text("<b>so there</b>")
             page.locator("#thought-first").hover()
@@ -117,11 +117,14 @@ def test_list_of_moves_shows_the_current_move_below_large_scores(
     with page_in(browser, site.address, viewport={"width": 1280, "height": 720}) as page:
         page.goto("/tournaments/boasting/games/1")
         expect(page.locator("#scores")).to_be_visible()
-        bottoms = page.evaluate("""() => [".list", ".moves [aria-current]"].map(
-            (part) => document.querySelector(part).getBoundingClientRect().bottom)""")
-        assert bottoms[1] <= bottoms[0]
-        expect(page.locator("#score-first")).to_have_text("winning")
-        expect(page.locator("#score-first")).to_have_attribute("title", re.compile(r"\+1e\+12$"))
+        bottom = "part => document.querySelector(part).getBoundingClientRect().bottom"
+        assert page.evaluate(bottom, ".moves [aria-current]") <= page.evaluate(bottom, ".list")
+        # All parts of the panel are visible, and the current move is still so in a list that became smaller.
+        assert page.evaluate(bottom, ".options") <= page.evaluate(bottom, ".side")
+        page.evaluate("document.querySelector('.list').style.maxHeight = '60px'")
+        eventually(lambda: page.evaluate(bottom, ".moves [aria-current]") <= page.evaluate(bottom, ".list"))
+        expect(page.locator("#score-first")).to_have_text("says: winning")
+        expect(page.locator("#score-first")).to_have_attribute("title", re.compile(r"\+1T$"))
         page.set_viewport_size({"width": 390, "height": 844})
         for label in page.locator(".strip .label").all():
             assert label.evaluate("label => label.scrollWidth <= label.clientWidth")

@@ -64,6 +64,24 @@ def test_two_lines_at_once_count_as_the_longer_one(
         assert end == words
 
 
+@pytest.mark.processes
+def test_sentences_of_scripts_name_the_loser_whose_clock_is_at_zero(site: Site, browser: Browser) -> None:
+    lost = {"first": "ann", "second": "bob", "result": "0-1", "termination": "timeout", "state": "ended"}
+    limits = {"bank_us": 0, "increment_us": 0, "move_us": 4_000_000}
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        folder = f"/static/{static_files()[0]}"
+        script = """async ([folder, game]) => {
+            const { reason } = await import(`${folder}/words.js`);
+            const { showStrips } = await import(`${folder}/strips.js`);
+            const found = {};
+            showStrips(game, 0, 0, null, (name) => (found[name] ??= document.createElement("p")));
+            return [reason(game), found["clock-first"].textContent, found["clock-second"].textContent];
+        }"""
+        game = {**lost, "moves": [], "times_us": [], "time": limits}
+        assert page.evaluate(script, [folder, game]) == ["ann ran out of time", "0:00.0", "0:04.0"]
+
+
 def game(number: int, **fields: object) -> dict[str, Any]:
     usual = {"name": f"games/{number}", "first": "ann", "second": "bob", "state": "running", "variant": "connect4"}
     return with_board({**usual, "moves": [38], **fields})

@@ -3,7 +3,7 @@
 import pytest
 
 from noughts_server.web.upstream import Failure
-from noughts_server.web.words import explained, game, how_ended, played_in, player, titled
+from noughts_server.web.words import explained, game, how_ended, played_in, player, reason, titled
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,21 @@ def test_winners_of_games_in_the_browser_are_named_as_in_its_title(label: str, w
 )
 def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: list[int], words: str) -> None:
     assert how_ended({"result": "1-0", "termination": termination, "moves": moves}) == words
+
+
+@pytest.mark.parametrize(
+    "result, termination, fault, words",
+    [
+        ("1-0", "timeout", "took 3 s", "bob ran out of time"),
+        ("0-1", "resigned", "", "ada resigned"),
+        ("0-1", "resigned", "resigned: ValueError", "ada failed"),
+        ("1/2-1/2", "board_full", "", "board full"),
+        ("*", "crashed", "", "void"),
+    ],
+)
+def test_sentences_about_results_name_the_loser(result: str, termination: str, fault: str, words: str) -> None:
+    ended = {"result": result, "termination": termination, "fault": fault, "moves": [4]}
+    assert reason({**ended, "first": "ada", "second": "bob"}) == words
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import { plyAt, showScores } from "./scores.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 import { onPointed, showLine, showThoughts } from "./thoughts.js";
-import { _, ending, ngettext } from "./words.js";
+import { _, fault, ngettext, reason } from "./words.js";
 
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves of automatic play.
@@ -94,9 +94,19 @@ function outcome() {
   if (game.state !== "ended")
     return _("%(player)s is to move.", { player: game.moves.length % 2 ? game.second : game.first });
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const values = { winner, result: game.result, reason: ending(game) };
+  const values = { winner, result: game.result, reason: reason(game) };
   if (winner) return _("%(winner)s won, %(result)s: %(reason)s.", values);
   return game.result === "*" ? _("Void: it counts for nothing.") : _("A draw: %(reason)s.", values);
+}
+
+// Shows the fault by which a bot lost a game that has just ended. The events do not have it.
+async function showFault() {
+  const answer = await fetch(`/api/v1/${game.name}`).catch(() => null);
+  game.fault = answer?.ok ? (await answer.json()).game.fault : "";
+  by("fault").hidden = !game.fault;
+  if (!game.fault) return;
+  by("fault").textContent = `${fault(game)}.`;
+  show();
 }
 
 function seconds(micros) {
@@ -130,11 +140,10 @@ function showLive() {
   );
 }
 
-// Each move is a link to its position. Its bar is proportional to its thinking time.
+// Each move is a link to its position, with its thinking time.
 function showMoves() {
   const list = by("moves");
   const mistakes = marks();
-  const slowest = Math.max(1, ...game.times_us);
   while (list.children.length > game.moves.length) list.lastChild.remove();
   for (let at = list.children.length; at < game.moves.length; at++) {
     const item = document.createElement("li");
@@ -147,20 +156,21 @@ function showMoves() {
     const link = item.firstChild;
     const name = `${cell(game.moves[at])}${mistakes[at] ?? ""}`;
     if (link.dataset.move !== name) {
-      const bar = document.createElement("i");
       const time = game.times_us[at];
-      link.dataset.move = name;
-      link.replaceChildren(name, bar);
-      link.title = at < openingPlies(game) ? _("opening") : time === undefined ? "" : seconds(time);
+      link.dataset.move = link.textContent = name;
+      link.dataset.time = at < openingPlies(game) ? _("opening") : time === undefined ? "" : seconds(time);
     }
-    link.lastChild.style.width = `${Math.round((100 * (game.times_us[at] ?? 0)) / slowest)}%`;
     if (at === ply - 1) link.setAttribute("aria-current", "step");
     else link.removeAttribute("aria-current");
   });
-  const current = list.children[ply - 1];
-  const place = list.parentElement;
-  if (current) place.scrollTop = current.offsetTop - place.clientHeight / 2;
-  else place.scrollTop = 0;
+  scrollToMove();
+}
+
+// Scrolls the list so that the current move is in its middle.
+function scrollToMove() {
+  const current = by("moves").children[ply - 1];
+  const place = by("moves").parentElement;
+  place.scrollTop = current ? current.offsetTop + (current.offsetHeight - place.clientHeight) / 2 : 0;
 }
 
 function go(to) {
@@ -307,6 +317,7 @@ for (const id of ["speed", "numbers"]) {
 if (isSoundKept()) press("sound", true);
 
 show();
+new ResizeObserver(scrollToMove).observe(by("moves").parentElement);
 if (by("around")) keepAround(game.name);
 if (game.state === "ended") analyse(game.name, show);
 else {
@@ -326,6 +337,7 @@ else {
       clearInterval(ticking);
       document.title = `${game.result} ${document.title}`;
       if (pressed("sound") && ["1-0", "0-1"].includes(game.result)) chime();
+      showFault();
       if (following && by("around")) goOn(game.name);
       analyse(game.name, show);
     }

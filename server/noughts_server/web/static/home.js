@@ -5,7 +5,7 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
-import { _, beforeFirstMove, count, ending, ngettext } from "./words.js";
+import { _, beforeFirstMove, count, ngettext, reason } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
@@ -70,7 +70,7 @@ function showFeatured() {
 
 function result() {
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  if (winner) return _("%(winner)s won: %(reason)s", { winner, reason: ending(game) });
+  if (winner) return _("%(winner)s won: %(reason)s", { winner, reason: reason(game) });
   return game.result === "*" ? _("Void") : _("A draw");
 }
 

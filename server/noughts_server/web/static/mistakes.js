@@ -37,7 +37,6 @@ export function showBetter(svg, game, mistake) {
 export function showMistakes(game, ply, cell, go) {
   const place = by("mistakes");
   if (!place || game.state !== "ended") return undefined;
-  place.hidden = by("analysis")?.dataset.state === "unavailable"; // The section below the board says why.
   const all = mistakes();
   const here = all.find((each) => each.ply === ply - 1);
   const buttons = by("mistake-buttons");
@@ -60,6 +59,7 @@ export function showMistakes(game, ply, cell, go) {
   });
   const words = here?.words ?? summary(all.length);
   if (by("mistake").textContent !== words) by("mistake").textContent = words;
+  place.hidden = !words || by("analysis")?.dataset.state === "unavailable"; // The section below the board says why.
   return here;
 }
 

@@ -5,7 +5,7 @@ import { _ } from "./words.js";
 
 const LEAST = 3; // The number of scores of a bot that is enough for a scale.
 const WIDTH = 320;
-const HEIGHT = 96;
+const HEIGHT = 64;
 const EDGE = 4;
 const by = (id) => document.getElementById(id);
 

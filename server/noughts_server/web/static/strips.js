@@ -1,6 +1,6 @@
 // The strips of the two players around a board: clocks, the side to move, the last scores and the result.
 import { clock } from "./clock.js";
-import { _ } from "./words.js";
+import { _, locale } from "./words.js";
 
 export const SIDES = ["first", "second"];
 export const POINTS = { "1-0": ["1", "0"], "0-1": ["0", "1"], "1/2-1/2": ["½", "½"] };
@@ -25,10 +25,11 @@ function clockAfter(game, side, ply) {
   return left;
 }
 
-// Whether a side's clock ran out at the end. With a limit for each move, that can have run out while the clock had not.
+// Whether a side's clock ran out at the end. With a limit for each move too, that can have run out instead of the clock.
 function hasLostOnTime(game, side, over) {
   const lost = over && POINTS[game.result]?.[side] === "0" && game.termination === "timeout";
-  return lost && !(game[`${SIDES[side]}_time`] ?? game.time)?.move_us;
+  const time = game[`${SIDES[side]}_time`] ?? game.time;
+  return lost && !(time?.bank_us && time.move_us);
 }
 
 // Returns the scores that a side reported up to a position, as pairs of ply and score.
@@ -51,7 +52,8 @@ export function showStrips(game, ply, heard, stopped, find = by) {
     set(find(`points-${name}`), over ? (POINTS[game.result]?.[side] ?? "") : "");
     const last = scoresOf(game, side, ply).at(-1);
     const score = find(`score-${name}`);
-    set(score, last ? scoreWord(game, side, last[1]) : "");
+    // Each bot reports its own opinion, so that both can report that they are winning.
+    set(score, last ? _("says: %(opinion)s", { opinion: scoreWord(game, side, last[1]) }) : "");
     score.title = last ? _("The score that the bot reported: %(score)s", { score: scoreText(last[1]) }) : "";
     find(`strip-${name}`).classList.toggle("to-move", toMove);
     find(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
@@ -81,11 +83,11 @@ function scoreWord(game, side, score) {
   return value > 0 ? _("winning") : _("losing");
 }
 
-// Returns a score with at most seven characters, e.g. `+35`, `-0.25` or `+1e+12`.
+// Returns a score with few characters, e.g. `+35`, `-0.25` or `+1M`.
 export function scoreText(score) {
   const size = Math.abs(score);
-  const text = size >= 100_000 ? score.toExponential(0) : size >= 100 ? Math.round(score) : Number(score.toFixed(2));
-  return `${score > 0 ? "+" : ""}${text}`;
+  const text = size >= 100 ? Math.round(score) : Number(score.toFixed(2));
+  return `${score > 0 ? "+" : ""}${size < 100_000 ? text : text.toLocaleString(locale, { notation: "compact" })}`;
 }
 
 export function set(place, text) {

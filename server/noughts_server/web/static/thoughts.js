@@ -13,13 +13,13 @@ function lastThought(game, side, ply) {
   return at >= 0 ? [at, game.thoughts[at]] : null;
 }
 
-// Returns the words for a thought, e.g. `8. h8: +35, depth 12, 34,000 nodes`, and its line as names of cells.
+// Returns the words for a thought, e.g. `8. h8: score +35, 12 moves deep, 34,000 positions`, and its line as names of cells.
 function words(game, at, thought, cell) {
   const score = scoresOf(game, at % 2).find(([ply]) => ply === at)?.[1];
   const parts = [
-    score === undefined ? "" : scoreText(score),
-    thought.depth ? _("depth %(depth)s", { depth: thought.depth }) : "",
-    thought.nodes ? ngettext("%(num)s node", "%(num)s nodes", thought.nodes) : "",
+    score === undefined ? "" : _("score %(score)s", { score: scoreText(score) }),
+    thought.depth ? ngettext("%(num)s move deep", "%(num)s moves deep", thought.depth) : "",
+    thought.nodes ? ngettext("%(num)s position", "%(num)s positions", thought.nodes) : "",
   ].filter(Boolean);
   const move = at < game.moves.length ? ` ${cell(game.moves[at])}` : "";
   return `${at + 1}.${move}${parts.length ? `: ${parts.join(", ")}` : ""}`;
@@ -50,7 +50,8 @@ export function showThoughts(game, ply, cell) {
     names.textContent = pv.map(cell).join(" ");
     if (pv.length) line.dataset.line = at;
     else delete line.dataset.line;
-    line.replaceChildren(words(game, at, thought[1], cell), names);
+    const piece = by(`strip-${SIDES[side]}`).querySelector(".piece")?.cloneNode(true) ?? "";
+    line.replaceChildren(piece, words(game, at, thought[1], cell), names);
     line.title = pv.length ? _("The expected moves are on the board while you point here.") : "";
   });
   const note = by("comment");

@@ -44,6 +44,26 @@ export function ending({ termination, moves = [], winning_cells: cells = [], win
   return words[termination] ?? termination.replaceAll("_", " ");
 }
 
+// Returns why a game ended, for a sentence about its result: what the loser did, with its name, else `ending`. `words.py`
+// has the same for pages.
+export function reason(game) {
+  const loser = { "1-0": game.second, "0-1": game.first }[game.result];
+  const deeds = {
+    illegal_move: _("%(loser)s made an illegal move", { loser }),
+    timeout: _("%(loser)s ran out of time", { loser }),
+    disconnected: _("%(loser)s lost the connection", { loser }),
+    crashed: _("%(loser)s crashed", { loser }),
+    resigned: game.fault ? _("%(loser)s failed", { loser }) : _("%(loser)s resigned", { loser }),
+  };
+  return (loser && deeds[game.termination]) ?? ending(game);
+}
+
+// Returns the loser and its fault; `words.py` has the same for pages.
+export function fault({ result, first, second, fault: words, termination }) {
+  const deed = termination === "resigned" ? words.replace("resigned", "failed") : words;
+  return `${result === "1-0" ? second : first} ${deed}`;
+}
+
 // Returns the length of the longest winning line. On a board with layers all are as long as the board is wide.
 function longest({ columns, layers }, cells, lines) {
   if (layers > 1) return Math.min(columns, cells.length);
