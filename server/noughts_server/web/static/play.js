@@ -280,13 +280,11 @@ async function askHint() {
   show();
 }
 
-// Shows the points of both sides as soon as a game of this table has ended.
+// Shows the points of both sides in the games of this table.
 function showPoints() {
-  const isPlayed = table.points.some((points) => points > 0);
   for (const [number, side] of ["first", "second"].entries()) {
     const points = table.points[number];
     const whole = Math.floor(points);
-    by(`points-${side}`).hidden = !isPlayed;
     by(`points-${side}`).textContent = points === whole ? points : `${whole || ""}½`;
   }
 }
