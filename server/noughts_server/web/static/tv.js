@@ -43,6 +43,9 @@ class Tile {
     this.isReplay = isReplay;
     this.ply = isReplay ? (game.opening_plies ?? 0) : Math.max(0, game.moves.length - delay);
     this.moved = performance.now();
+    // Until its picture is there, so that nothing moves then. Layers stand in a square.
+    const { columns, rows, layers } = game.board ?? { layers: 0 };
+    this.shape(layers === 1 ? columns / rows : 1);
     this.element.hidden = false;
     this.find("board").replaceChildren();
     for (const side of SIDES) {
@@ -50,6 +53,11 @@ class Tile {
       this.find(`piece-${side}`).replaceChildren();
     }
     this.show();
+  }
+
+  // Sets the width of the board by its height.
+  shape(ratio) {
+    this.element.style.setProperty("--ratio", ratio);
   }
 
   // Whether another game can take the place.
@@ -78,7 +86,7 @@ class Tile {
       const svg = smallBoard(game, () => this.game === game && this.show());
       if (svg) {
         const { width, height } = svg.viewBox.baseVal;
-        this.element.style.setProperty("--ratio", width / height);
+        this.shape(width / height);
         this.find("board").replaceChildren(svg);
         this.board = new Board(svg, { labels: false });
         for (const side of SIDES) this.find(`piece-${side}`).replaceChildren(piece(svg, game.board.look, side));
