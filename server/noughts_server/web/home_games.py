@@ -62,12 +62,22 @@ class Ratings:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """A share of the base time; as a text in the active language, e.g. `3% of the time left`."""
+
+    share: float
+
+    def __str__(self) -> str:
+        return _("%(percent)s%% of the time left", percent=f"{100 * self.share:.0f}")
+
+
+@dataclass(frozen=True, slots=True)
 class GameOfTheDay:
     """A game with a title. The texts are in English; the page translates them."""
 
     title: str
     game: Document
-    detail: Length | Ratings | None = None
+    detail: Length | Ratings | TimeLeft
     hint: str = ""
     """How the game was chosen, if its title does not say it."""
 
@@ -131,13 +141,13 @@ def games_of_the_day(games: Sequence[Document], players: Players) -> list[GameOf
     found: list[GameOfTheDay] = []
     if longest := longest_game(games):
         found.append(GameOfTheDay(N_("Longest game"), longest, _length(longest)))
-    if upset := biggest_upset(games, players):
-        found.append(GameOfTheDay(N_("Biggest upset"), upset, ratings_in_upset(upset, players)))
+    if (upset := biggest_upset(games, players)) and (ratings := ratings_in_upset(upset, players)):
+        found.append(GameOfTheDay(N_("Biggest upset"), upset, ratings))
     if quickest := quickest_win(games):
         hint = N_("Compared with the shortest possible win of each game")
         found.append(GameOfTheDay(N_("Quickest win"), quickest, _length(quickest), hint))
     if closest := closest_clock(games):
-        found.append(GameOfTheDay(N_("Closest clock"), closest))
+        found.append(GameOfTheDay(N_("Closest clock"), closest, TimeLeft(least_share_left(closest) or 0)))
     names = [each.game["name"] for each in found]
     return [each for at, each in enumerate(found) if each.game["name"] not in names[:at]]
 

@@ -66,6 +66,7 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
             until(f"document.querySelector('#grid [data-name=\"{second}\"]')")
             first.play(0, 3, 1, 4, 2)
             until("document.getElementById('featured-said').textContent === 'First won: three in a row'")
+            until("document.querySelector('#featured .caption a').textContent === 'Replay this game'")
         page.clock.run_for(7000)
         assert page.evaluate(featured) == first.name
         expect(page.locator("#points-first")).to_have_text("1")

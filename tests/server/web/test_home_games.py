@@ -10,6 +10,7 @@ from noughts_server.web.home_games import (
     FeaturedGame,
     GameOfTheDay,
     Players,
+    TimeLeft,
     biggest_upset,
     closest_clock,
     featured_game,
@@ -193,11 +194,11 @@ def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
         ("Quickest win", games[2]),
         ("Closest clock", games[3]),
     ]
-    assert [str(each.detail or "") for each in chosen] == [
+    assert [str(each.detail) for each in chosen] == [
         "Noughts and crosses, 9 moves",
         "ratings 1400 against 1521",
         "Noughts and crosses, 5 moves",
-        "",
+        "10% of the time left",
     ]
     with in_language(languages()["cs"]):
         assert str(chosen[0].detail) == "Piškvorky 3×3, 9 tahů"
@@ -225,7 +226,7 @@ def test_each_game_of_the_day_has_one_title() -> None:
 def test_small_games_are_the_other_live_ones_and_then_the_last_that_ended() -> None:
     featured, others = live(1), [live(2), live(3, state="ended")]
     games = [ended(number) for number in (3, 4, 7, 6)]
-    of_the_day = [GameOfTheDay("Longest game", games[2])]
+    of_the_day = [GameOfTheDay("Longest game", games[2], TimeLeft(0))]
     chosen = small_games([featured, *others], games, FeaturedGame(featured, is_live=True), of_the_day)
     assert chosen == [*others, games[3]]
     crowd = [live(number) for number in range(1, 9)]
@@ -234,4 +235,6 @@ def test_small_games_are_the_other_live_ones_and_then_the_last_that_ended() -> N
 
 def test_small_games_are_not_the_featured_one_or_games_of_the_day() -> None:
     games = [ended(1), ended(2), ended(3)]
-    assert small_games([], games, FeaturedGame(games[0], is_live=False), [GameOfTheDay("", games[2])]) == [games[1]]
+    assert small_games([], games, FeaturedGame(games[0], is_live=False), [GameOfTheDay("", games[2], TimeLeft(0))]) == [
+        games[1]
+    ]

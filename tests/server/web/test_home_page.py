@@ -12,6 +12,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
+from noughts_server.web.pages import front_page
 from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.running_stages import Climber, Matches, Round, RunningStage
 from noughts_server.web.upstream import Upstream
@@ -198,13 +199,40 @@ async def test_live_games_without_moves_are_about_to_begin(state: str, words: st
     assert re.findall(r'<span class="said">\s*(.*?)</span>', page) == [words]
 
 
+async def test_game_of_the_day_stays_after_other_tournaments(
+    server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front_page, "_SHARED_SECONDS", 0)
+    await asyncio.to_thread(server.match, "first-free", "random", games=20)
+    async with asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        hub = Hub(upstream, tasks)
+        page = FrontPage(upstream, hub)
+        before = longest_of_the_day(await page.content())
+        for _number in range(3):
+            # Each of these games has seven moves.
+            await asyncio.to_thread(server.match, "first-free", "first-free", games=2)
+        after = longest_of_the_day(await page.content())
+        hub.close()
+        await upstream.close()
+    assert len(before["moves"]) > 7
+    assert after == before
+
+
+def longest_of_the_day(content: Document) -> Document:
+    """Return the longest game of the day, which can be the featured one."""
+    games: list[Document] = [each.game for each in (content["featured"], *content["games_of_the_day"])]
+    return max(games, key=lambda game: len(game["moves"]))
+
+
 async def test_home_page_considers_the_last_games_of_tournaments(server: ServerUnderTest) -> None:
     server.match("first-free", "random", games=52)
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks)
         content = await FrontPage(upstream, hub).content()
-        numbers = [int(number(game["name"])) for game in content["finished"] if game["first"].startswith("first-free")]
+        newest = content["tournaments"][0]["name"]
+        numbers = [int(number(game["name"])) for game in content["finished"] if game["name"].startswith(f"{newest}/")]
         hub.close()
         await upstream.close()
     assert max(numbers) > 50
