@@ -1,5 +1,6 @@
 """The page of a game in a real browser: live games, keys, links to plies, clocks, and large boards."""
 
+import json
 import re
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
         expect(page.locator("#board .won")).to_have_count(3)
         expect(page.locator("#board .win-line")).to_have_count(1)
         assert page.evaluate("window.sameDocument") is True
+
+
+def test_fault_of_a_game_that_just_ended_appears_on_its_page(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        answer = json.dumps({"game": {"fault": "took 4.050 s for its move and had 4.000 s left"}})
+        page.route(f"**/api/v1/{game.name}", lambda route: route.fulfill(body=answer))
+        page.goto(f"/{game.name}")
+        expect(page.locator("#fault")).to_be_hidden()
+        game.play(0, 3, 1, 4, 2)
+        expect(page.locator("#fault")).to_have_text("Second took 4.050 s for its move and had 4.000 s left.")
 
 
 def test_a_late_watcher_sees_all_moves_and_can_look_back_during_the_game(

@@ -94,10 +94,10 @@ def test_numbers_times_and_words_follow_the_language() -> None:
     with in_language(languages()["cs"]):
         assert number_text(1234567.5, ",.1f") == "1\u00a0234\u00a0567,5"
         assert points(22889.5) == "22\u00a0889½"
-        assert [ngettext("%(num)s node", "%(num)s nodes", number) for number in (1, 2, 5)] == [
-            "1 uzel",
-            "2 uzly",
-            "5 uzlů",
+        assert [ngettext("%(num)s game", "%(num)s games", number) for number in (1, 2, 5)] == [
+            "1 partie",
+            "2 partie",
+            "5 partií",
         ]
         assert month("2026-03") == "březen 2026"
         assert game("mnk:30,30,5") == "30x30, 5 v řadě"
