@@ -128,6 +128,9 @@ def test_list_of_moves_shows_the_current_move_below_large_scores(
         page.set_viewport_size({"width": 390, "height": 844})
         for label in page.locator(".strip .label").all():
             assert label.evaluate("label => label.scrollWidth <= label.clientWidth")
+        page.goto("/tournaments/boasting/games/1/embed")
+        expect(page.locator("#score-bar")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_game_ended_by_scores_says_why_on_its_page(server: ServerUnderTest, site: Site) -> None:
