@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +16,6 @@ from noughts_server.bot_check.conformance import ConformancePlan
 FAMILY = "mnk:7,6,4"
 _CLOCK_US = 1_000_000
 """The limit of a move if neither the plan nor the bot has one."""
-_LEAVE_SECONDS = 5.0
-"""Seconds in which a bot must exit at the end of its input: more than in play, because the machine can be loaded."""
 _MOST_SEARCH_MOVES = 10_000
 """Moves of random games in which to search for a position."""
 
@@ -38,8 +35,9 @@ class Trial:
         self.clock_us = plan.clock_us
         self.longest_wait = plan.move_seconds
         """The longest wait for an answer, in seconds."""
-        times = replace(plan.times, stop=_LEAVE_SECONDS)
-        self._begin = partial(child_session, spec, launcher, times, move_seconds=plan.move_seconds, invite=plan.invite)
+        self._begin = partial(
+            child_session, spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite
+        )
         self._context: Any = None
         self._session: ChildSession | None = None
         self.chosen = plan.variant

@@ -14,6 +14,7 @@ from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
 from tests.support.client import Client, bearer, client_of
+from tests.support.patience import PATIENCE
 
 BOT_TEMPLATE = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
 
@@ -54,7 +55,7 @@ async def submit(
         for start in range(0, len(data), 50_000):
             yield pb.SubmitBotRequest(chunk=data[start : start + 50_000])
 
-    return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=60)
+    return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=PATIENCE)
 
 
 async def stored_counts(client: Client) -> tuple[int, int, int]:
