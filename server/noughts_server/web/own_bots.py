@@ -10,7 +10,7 @@ from noughts_server.core.messages import _
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.known_game import tournaments_of
-from noughts_server.web.running_stages import running_stage
+from noughts_server.web.running_stages import Round, running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
 _MOST_BOTS = 10
@@ -25,6 +25,30 @@ _NEVER = "9999"
 
 
 @dataclass(frozen=True, slots=True)
+class OwnResult:
+    """How bots do in a tournament; as a text in the active language, e.g. `ann: place 3 of 6` or `ann 3–1 bob`."""
+
+    rows: Sequence[tournaments_pb2.Standing]
+    bots: Collection[str]
+    round: Round | None = None
+    """The round of a knockout, which has no places before its end."""
+
+    def __str__(self) -> str:
+        if self.round is not None:
+            return str(self.round)
+        if not any(row.points for row in self.rows):
+            return _("No result yet")
+        if len(self.rows) == 2:
+            return words.score_or_leaders(self.rows)
+        for row in self.rows:
+            if row.rank and row.bot_version.partition("/versions/")[0] in self.bots:
+                return _(
+                    "%(label)s: place %(rank)s of %(places)s", label=row.label, rank=row.rank, places=len(self.rows)
+                )
+        return _("No result yet")
+
+
+@dataclass(frozen=True, slots=True)
 class OwnBots:
     """The bots of a user in play."""
 
@@ -32,8 +56,8 @@ class OwnBots:
     """The games that bots play now, by the names of the bots."""
     tournaments: Sequence[Document]
     """The entered tournaments that are not over: those that run, then those that are paused, then the next starts."""
-    results: Mapping[str, str]
-    """How the bots do in the first of these tournaments, in words, by the name of the tournament."""
+    results: Mapping[str, OwnResult]
+    """How the bots do in the first of these tournaments, by the name of the tournament."""
 
 
 async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Sequence[Document]) -> OwnBots:
@@ -60,24 +84,11 @@ async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Se
     )
 
 
-async def _result(upstream: Upstream, tournament: tournaments_pb2.Tournament, bots: Collection[str]) -> str:
-    """Return how these bots do; in a knockout, which has no places before its end, its round."""
+async def _result(upstream: Upstream, tournament: tournaments_pb2.Tournament, bots: Collection[str]) -> OwnResult:
     if format_of(tournament.schedule).places_by_bracket:
         stage = await running_stage(upstream, tournament)
-        return str(stage.round or _("No result yet"))
-    return result_of(tournament.standings, bots)
-
-
-def result_of(rows: Sequence[tournaments_pb2.Standing], bots: Collection[str]) -> str:
-    """Return the score of a match of two bots, or the best place of these bots, e.g. `ann: place 3 of 6`."""
-    if not any(row.points for row in rows):
-        return _("No result yet")
-    if len(rows) == 2:
-        return words.score_or_leaders(rows)
-    for row in rows:
-        if row.rank and row.bot_version.partition("/versions/")[0] in bots:
-            return _("%(label)s: place %(rank)s of %(places)s", label=row.label, rank=row.rank, places=len(rows))
-    return _("No result yet")
+        return OwnResult(tournament.standings, bots, stage.round)
+    return OwnResult(tournament.standings, bots)
 
 
 async def _tournament(upstream: Upstream, name: str) -> Document:

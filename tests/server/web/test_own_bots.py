@@ -3,8 +3,11 @@
 import pytest
 
 from noughts_proto.v1 import tournaments_pb2
+from noughts_server.core.messages import in_language
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.own_bots import result_of
+from noughts_server.web.languages import languages
+from noughts_server.web.own_bots import OwnResult
+from noughts_server.web.running_stages import Round
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -19,14 +22,21 @@ def standing(label: str, rank: int, points: float = 0) -> tournaments_pb2.Standi
 
 def test_result_of_own_bots_is_their_best_place() -> None:
     rows = [standing("ann", 1, 2), standing("bob", 2, 1), standing("cy", 3)]
-    assert result_of(rows, ["bots/cy", "bots/bob"]) == "bob: place 2 of 3"
+    assert str(OwnResult(rows, ["bots/cy", "bots/bob"])) == "bob: place 2 of 3"
     # Before the first result, all bots share the first place.
-    assert result_of([standing(label, 1) for label in ("ann", "bob", "cy")], ["bots/cy"]) == "No result yet"
+    assert str(OwnResult([standing(label, 1) for label in ("ann", "bob", "cy")], ["bots/cy"])) == "No result yet"
+
+
+def test_result_of_own_bots_is_in_the_language_of_the_page() -> None:
+    place = OwnResult([standing("ann", 1, 2), standing("bob", 2, 1), standing("cy", 3)], ["bots/bob"])
+    with in_language(languages()["cs"]):
+        assert str(place) == "bob: místo 2 z 3"
+        assert str(OwnResult([], [], Round(3, 3, is_knockout=True))) == "Finále"
 
 
 def test_result_of_own_bots_in_a_match_is_its_score() -> None:
-    assert result_of([standing("ann", 1, 3), standing("bob", 2, 1)], ["bots/bob"]) == "ann 3–1 bob"
-    assert result_of([standing("ann", 1), standing("bob", 1)], ["bots/bob"]) == "No result yet"
+    assert str(OwnResult([standing("ann", 1, 3), standing("bob", 2, 1)], ["bots/bob"])) == "ann 3–1 bob"
+    assert str(OwnResult([standing("ann", 1), standing("bob", 1)], ["bots/bob"])) == "No result yet"
 
 
 @pytest.mark.processes
