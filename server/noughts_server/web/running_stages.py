@@ -1,7 +1,7 @@
 """How far running tournaments are, in words: the round of a knockout, Swiss or Danish, the climbers of a ladder."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,8 +84,7 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
                 variant=variant, time_class=time_class, page_size=_LISTED
             )
             rows = (await upstream.ask(upstream.leaderboards.GetLeaderboard, leaderboard))["rows"]
-            bots = {row.bot_version.rpartition("/versions/")[0] for row in tournament.standings}
-            return RunningStage(climbers=climbers(rows, bots))
+            return RunningStage(climbers=climbers(rows, tournament.standings))
     except Failure:
         pass  # the page shows the rest of the tournament
     return RunningStage()
@@ -141,8 +140,10 @@ def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:
     return Round(newest, rounds) if newest else None
 
 
-def climbers(rows: Sequence[Mapping[str, Any]], bots: set[str]) -> tuple[Climber, ...]:
-    """Return those of the bots whose ratings rise most, by the rows of a leaderboard."""
+def climbers(rows: Sequence[Mapping[str, Any]], standings: Iterable[tournaments_pb2.Standing]) -> tuple[Climber, ...]:
+    """Return those of the bots with games in a ladder whose ratings rise most, by the rows of a leaderboard."""
+    played = (standing for standing in standings if standing.wins + standing.draws + standing.losses)
+    bots = {standing.bot_version.rpartition("/versions/")[0] for standing in played}
     rising = [
         Climber(row["bot"], row["trend"]) for row in rows if row["bot"] in bots and row["trend"] and row["trend"] >= 1
     ]

@@ -13,6 +13,7 @@ from noughts_server.web.app import static_files
 from noughts_server.web.documents import Document, document
 from noughts_server.web.expected_games import expected_total
 from noughts_server.web.home_games import featured_game, games_of_the_day, small_games, without_featured
+from noughts_server.web.pages.front_page import latest_results, upcoming_starts
 from noughts_server.web.running_stages import RunningStage
 from noughts_server.web.views import Views
 
@@ -117,7 +118,8 @@ def home_content(
         "running_stages": {each.name: RunningStage() for each in running} | dict(stages or {}),
         "finished": ended_games,
         "games_of_the_day": without_featured(of_the_day, featured),
-        "results": [document(each) for each in results],
+        "starts": upcoming_starts([document(each) for each in opened]),
+        "results": latest_results([document(each) for each in results]),
         "featured": featured,
         "small_games": small_games(live_games, ended_games, featured, of_the_day),
         "running": [document(each) for each in running],

@@ -13,7 +13,7 @@ from noughts_server.web.app import static_files
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages import front_page
-from noughts_server.web.pages.front_page import FrontPage
+from noughts_server.web.pages.front_page import FrontPage, latest_results, upcoming_starts
 from noughts_server.web.running_stages import Climber, Matches, Round, RunningStage
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.words import number
@@ -237,3 +237,12 @@ async def test_home_page_considers_the_last_games_of_tournaments(server: ServerU
         await upstream.close()
     assert max(numbers) > 50
     assert min(numbers) > 2
+
+
+def test_the_first_start_and_the_latest_result_come_first() -> None:
+    starts = {"later": "2100-01-01T14:00:00Z", "sooner": "2100-01-01T12:00:00Z", "some-day": None}
+    opened = [{"name": name, "state": "open", "start_at": at} for name, at in starts.items()]
+    running = {"name": "running", "state": "running", "start_at": "2000-01-01T12:00:00Z"}
+    assert [each["name"] for each in upcoming_starts([*opened, running])] == ["sooner", "later", "some-day"]
+    finished = [{"name": str(hour), "end_time": f"2026-03-01T{hour:02}:00:00Z"} for hour in (9, 12, 8, 1, 2, 3, 4)]
+    assert [each["name"] for each in latest_results(finished)] == ["12", "9", "8", "4", "3", "2"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.running_stages import Climber, Matches, climbers, knockout_round, knockout_stage, numbered_round
 from noughts_server.web.signin import Visitor
@@ -51,13 +52,15 @@ def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
     assert numbered_round([], 5) is None
 
 
-def test_climbers_are_the_bots_of_the_ladder_that_rise_most() -> None:
+def test_climbers_are_the_bots_with_games_in_the_ladder_that_rise_most() -> None:
     rows = [
         {"bot": f"bots/{name}", "trend": trend}
         for name, trend in (("ann", 12.0), ("bob", None), ("cy", 40.0), ("dee", -9.0), ("eve", 90.0), ("fay", 20.0))
     ]
-    bots = {"bots/ann", "bots/bob", "bots/cy", "bots/dee", "bots/fay"}
-    assert climbers(rows, bots) == (Climber("bots/cy", 40.0), Climber("bots/fay", 20.0))
+    played = ("ann", "bob", "cy", "dee", "fay")
+    standings = [tournaments_pb2.Standing(bot_version=f"bots/{name}/versions/1", draws=1) for name in played]
+    standings.append(tournaments_pb2.Standing(bot_version="bots/eve/versions/1"))
+    assert climbers(rows, standings) == (Climber("bots/cy", 40.0), Climber("bots/fay", 20.0))
 
 
 @pytest.mark.processes

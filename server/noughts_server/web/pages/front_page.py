@@ -37,8 +37,14 @@ _BEST = 3
 """Bots that are shown of each list."""
 _SEEKING = 4
 """Bots that seek games."""
+_STARTS = 4
+"""Open tournaments that are shown."""
 _RESULTS = 6
 """Finished tournaments that are shown."""
+_FINISHED = 30
+"""The newest finished tournaments that are read: those that ended last need not be the newest."""
+_NEVER = "9999"
+"""Sorts after all times of starts."""
 _RECENT = 3
 """Tournaments whose games can become games of the day."""
 _GAMES = 50
@@ -143,7 +149,7 @@ async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[Gam
     names = {*(tournament["name"] for tournament in recent), *live}
     to_read = names | {tournament_of(each.game) for each in earlier}
     list_finished = tournaments_pb2.ListTournamentsRequest(
-        state=tournaments_pb2.TOURNAMENT_STATE_FINISHED, page_size=_RESULTS
+        state=tournaments_pb2.TOURNAMENT_STATE_FINISHED, page_size=_FINISHED
     )
     list_seeking = bots_pb2.ListBotsRequest(seeking_only=True, page_size=_SEEKING)
     seeking, results, tournaments, game_pages, best = await asyncio.gather(
@@ -173,7 +179,8 @@ async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[Gam
     return {
         "status": status,
         "tournaments": tournament_page["tournaments"],
-        "results": results["tournaments"],
+        "starts": upcoming_starts(tournament_page["tournaments"]),
+        "results": latest_results(results["tournaments"]),
         "requested": names,
         "seeking": seeking["bots"],
         "tournaments_by_name": tournaments_by_name,
@@ -185,6 +192,17 @@ async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[Gam
             [game for game in known_games.values() if tournament_of(game) in tournaments_by_name], players
         ),
     }
+
+
+def upcoming_starts(tournaments: Sequence[Document]) -> list[Document]:
+    """Return the open tournaments that start first; those without a start time come last."""
+    opened = [tournament for tournament in tournaments if tournament["state"] == "open"]
+    return sorted(opened, key=lambda tournament: tournament["start_at"] or _NEVER)[:_STARTS]
+
+
+def latest_results(finished: Sequence[Document]) -> list[Document]:
+    """Return the finished tournaments that ended last."""
+    return sorted(finished, key=lambda tournament: tournament["end_time"] or "", reverse=True)[:_RESULTS]
 
 
 async def _part(missing: Part, call: Awaitable[Part], failures: list[Failure] | None = None) -> Part:
