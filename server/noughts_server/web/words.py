@@ -282,6 +282,11 @@ def duration(seconds: float) -> str:
     return _("%(minutes)s min", minutes=minutes) if minutes else _("%(seconds)s s", seconds=int(seconds))
 
 
+def rough_time(minutes: int) -> str:
+    """Return e.g. `45 min` or `2 h` for a number of minutes that is rounded."""
+    return _("%(hours)s h", hours=minutes // 60) if minutes >= 60 else _("%(minutes)s min", minutes=minutes)
+
+
 def thinking_time(micros: float) -> str:
     """Return e.g. `340 µs`, `12 ms` or `1.5 s`."""
     if micros < 1000:
@@ -447,6 +452,7 @@ _FUNCTIONS = (
     before_first_move,
     thinking_time,
     duration,
+    rough_time,
     until,
     month,
     level,

@@ -16,11 +16,13 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, brackets, words
 from noughts_server.web.documents import Document, enum_words, renamed
+from noughts_server.web.expected_games import whole_number_of_games
 from noughts_server.web.joining import takes_entries, takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import OwnHandler, Person, Website
 from noughts_server.web.running_stages import Round, current_round
+from noughts_server.web.time_left import minutes_left
 from noughts_server.web.upstream import Failure
 
 _PAGE = "tournament/tournament.html.jinja"
@@ -32,9 +34,8 @@ _LAST_GAMES = 8
 """The last games that the overview shows."""
 _MOST_STOPPED_SKIPPED = 100
 """The most stopped games that are read to find the last ones that were not stopped."""
-_GAMES_OF_PACE = 20
+_GAMES_OF_PACE = 100
 """The last games of a running tournament, from which the website estimates when it ends."""
-_FEWEST_OF_PACE = 5
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
@@ -108,9 +109,9 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
     stopped_games = await _stopped_games(website, tournament)
     last: list[Document] = []
-    pace: float | None = None
+    left: int | None = None
     if tab == _OVERVIEW and tournament["state"] != "open":
-        last, pace = await _last_games(website, tournament, stopped_games)
+        last, left = await _last_games(website, tournament, stopped_games)
     language = website.views.language(request, _PAGE)
     # The filters of the list of games need the labels.
     names = {} if tab == "games" else _names_of_guests(tournament, language)
@@ -146,7 +147,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "pairings": pairings,
         "faults": faults["games"],
         "last": last,
-        "seconds_a_game": pace,
+        "minutes_left": left,
         "story": await website.stories.of(upstream, tournament, crosstable["matches"], language, names),
         "more_faults": bool(faults["next_page_token"]),
     }
@@ -164,8 +165,8 @@ def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]
 
 async def _last_games(
     website: Website, tournament: Document, stopped_games: Sequence[Document]
-) -> tuple[list[Document], float | None]:
-    """Return the last games that were played to an end, newest first, and how long a game takes in seconds if known."""
+) -> tuple[list[Document], int | None]:
+    """Return the last games that were played to an end, newest first, and how many minutes the others take if known."""
     runs = tournament["state"] == "running"
     is_bracket = format_named(str(tournament["schedule"])).places_by_bracket
     # While the tournament runs, the games fill one row, so that the rest of the page does not move. A row below a
@@ -178,16 +179,18 @@ async def _last_games(
     games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, request))["games"]
     stopped = {game["name"] for game in stopped_games}
     played = [game for game in reversed(games) if game["name"] not in stopped]
-    return played[:shown], seconds_a_game(games, datetime.now(UTC)) if runs else None
+    return played[:shown], _minutes_left(tournament, games) if runs else None
 
 
-def seconds_a_game(games: Sequence[Document], now: datetime) -> float | None:
-    """Return the time from the end of one of the last games to the end of the next; None if they are too few.
-
-    If games have stopped to end, the time becomes longer.
-    """
-    ends = [datetime.fromisoformat(game["end_time"]) for game in games if game["end_time"]]
-    return (now - min(ends)).total_seconds() / len(ends) if len(ends) >= _FEWEST_OF_PACE else None
+def _minutes_left(tournament: Document, games: Sequence[Document]) -> int | None:
+    start = tournament["start_time"]
+    return minutes_left(
+        datetime.fromisoformat(start) if start else None,
+        [datetime.fromisoformat(game["end_time"]) for game in games if game["end_time"]],
+        tournament["games_done"],
+        whole_number_of_games(tournament),
+        datetime.now(UTC),
+    )
 
 
 async def _stopped_games(website: Website, tournament: Document) -> list[Document]:

@@ -2,12 +2,11 @@
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { refreshParts } from "./parts.js";
-import { _, count } from "./words.js";
+import { count } from "./words.js";
 
 const TABLES_EVERY = 3000;
 const HELD = 5000; // Milliseconds for which a board shows the result of its game while other games are played.
 const page = document.getElementById("tournament");
-const began = performance.now();
 // The state in the page: it can have changed before the first event.
 let { state } = page.querySelector(".state").dataset;
 let reason = "";
@@ -99,18 +98,6 @@ function showProgress(tournament) {
   bar.max = total;
   bar.value = done;
   document.getElementById("total").textContent = count(total);
-  const seconds = (performance.now() - began) / 1000;
-  const played = done - (first ?? done);
-  const left = played > 0 && seconds > 2 && done < total ? ((total - done) * seconds) / played : 0;
-  // Before its first game, the page keeps the estimate that the server made from the last games.
-  if (left || done >= total)
-    document.getElementById("remaining").textContent = left ? _(", about %(time)s left", { time: duration(left) }) : "";
-}
-
-function duration(seconds) {
-  if (seconds < 90) return _("%(seconds)s s", { seconds: Math.ceil(seconds) });
-  if (seconds < 5400) return _("%(minutes)s min", { minutes: Math.round(seconds / 60) });
-  return _("%(hours)s h", { hours: Math.round(seconds / 3600) });
 }
 
 // At most every three seconds, and once more after the last change. The site sends the parts that have changed.
