@@ -111,7 +111,7 @@ def _back(board: Document) -> str:
     inset = 0.5 if has_stones else 0
     more_lines = 0 if has_stones else 1
     parts: list[str] = []
-    for x, y in _corners(board):
+    for layer, (x, y) in enumerate(_corners(board), start=1):
         parts.append(f'<rect class="{ground}" x="{x}" y="{y}" width="{columns}" height="{rows}"/>')
         if board["gravity"]:
             holes = (f"M{x + column + 0.5} {y + row + 0.5}h0" for row in range(rows) for column in range(columns))
@@ -121,4 +121,7 @@ def _back(board: Document) -> str:
         over = (f"M{x + inset} {y + row + inset}h{columns - 2 * inset}" for row in range(rows + more_lines))
         kind = "thumb-grid" if has_stones else "thumb-lines"
         parts.append(f'<path class="{kind}" d="{"".join((*down, *over))}"/>')
+        if board["layers"] > 1:
+            # Cells are named `3b4`.
+            parts.append(f'<text class="thumb-layer" x="{x + columns / 2:g}" y="{y + rows / 2:g}">{layer}</text>')
     return "".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import board_svg
-from noughts_server.drawing.thumbnails import stones_path, thumbnail
+from noughts_server.drawing.thumbnails import stones_path, thumbnail, thumbnail_back
 
 
 def test_a_list_of_full_boards_costs_less_than_one_large_board() -> None:
@@ -40,3 +40,11 @@ def test_a_small_board_in_layers_marks_the_cells_of_a_line_across_layers() -> No
     assert re.findall(r'class="won-cells" d="(.*?)"', drawn) == ["M0 0h1v1h-1zM5 0h1v1h-1zM0 5h1v1h-1zM5 5h1v1h-1z"]
     assert 'class="won"' not in drawn
     assert 'class="won-cells"' not in thumbnail({**game, "winning_cells": []})
+
+
+def test_layers_of_a_small_board_have_numbers() -> None:
+    numbers = re.compile('<text class="thumb-layer" x="([^"]+)" y="([^"]+)">([^<]+)<')
+    places = [("2", "2", "1"), ("7", "2", "2"), ("2", "7", "3"), ("7", "7", "4")]
+    assert numbers.findall(thumbnail({"variant": "qubic", "moves": []}, own=True)) == places
+    assert numbers.findall(thumbnail_back("qubic")) == places
+    assert not numbers.findall(thumbnail_back("gomoku"))

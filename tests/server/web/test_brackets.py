@@ -338,3 +338,11 @@ async def test_running_tournament_says_about_how_long_it_takes(arena: Arena) -> 
     assert "min left" not in await page_of_cup(arena, "overview", 5)
     await arena.commit(games[4:6])
     assert ", about 1 min left" in await page_of_cup(arena, "overview", 7)
+
+
+async def test_rounds_of_a_live_bracket_are_in_their_order(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.FIRST_WINS, 2: Result.DRAW, 3: Result.FIRST_WINS, 4: Result.DRAW})
+    page = await page_of_cup(arena, "bracket", 5)
+    assert "<b>Final</b>" in page
+    assert re.findall('<div class="round" id="bracket-([0-9])">', page) == ["1", "2"]
