@@ -121,6 +121,11 @@ def better(turn: Mapping[str, Any]) -> str:
     return _("Perhaps better") if turn["before"] == VALUES[None] else _("Better")
 
 
+def continuation(turn: Mapping[str, Any]) -> str:
+    """Return the term for the line of a turning point in the document of `explanation`: best play after the move."""
+    return _("After %(move)s, with best play", move=turn["move"])
+
+
 def sentences(document: dict[str, Any]) -> list[str]:
     """Return the document of `explanation` as sentences, one a line."""
     lines = []
@@ -137,7 +142,7 @@ def sentences(document: dict[str, Any]) -> list[str]:
         if turn["better"]:
             lines.append(f"  {better(turn)}: {' '.join(turn['better'])}")
         if turn["line"]:
-            lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
+            lines.append(f"  {continuation(turn)}: {' '.join(turn['line'])}")
     if not document["turns"]:
         ply = document["known_from_ply"]
         lines.append(_("No move from ply %(ply)s on changed who wins if both sides play best.", ply=ply))

@@ -1,12 +1,14 @@
 """The analysis of a game as pages show it."""
 
+from collections.abc import Iterable
+
 from starlette.requests import Request
 
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.core.messages import Language, in_language
 from noughts_server.drawing.charts import DrawnChart, value_line
-from noughts_server.records.explaining import JudgedGame, better, effect, explained, found_wins, sentences
+from noughts_server.records.explaining import JudgedGame, better, continuation, effect, explained, found_wins, sentences
 from noughts_server.records.server_games import judged_game
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.web.documents import Document, document
@@ -14,6 +16,8 @@ from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import Failure, Upstream
 
 _BUSY = 429
+_COSTLY = 3
+"""Number of mistakes that are visible before the visitor opens the list of all."""
 
 
 async def analysis_of(
@@ -60,17 +64,31 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
         fault=game["fault"],
     )
     explanation = explained(record, judged)
+    costly = _most_costly(answer.mistakes)
     return {
         "state": "done",
         "chart": _chart(judged, len(record.moves)),
         "sentences": sentences({**explanation, "turns": []}) if not explanation["turns"] else [],
         "sides": [(record.first, document(answer.first)), (record.second, document(answer.second))],
         "mistakes": [
-            {**document(mistake), "effect": effect(turn), "bot": turn["bot"], "better_called": better(turn)}
+            {
+                **document(mistake),
+                "effect": effect(turn),
+                "bot": turn["bot"],
+                "better_called": better(turn),
+                "line_called": continuation(turn),
+                "is_costly": mistake.ply in costly,
+            }
             for mistake, turn in zip(answer.mistakes, explanation["turns"], strict=True)
         ],
         "found": [(ply, (record.first, record.second)[ply % 2]) for ply in found_wins(judged)],
     }
+
+
+def _most_costly(mistakes: Iterable[games_pb2.Mistake]) -> set[int]:
+    """Return the plies of the mistakes that cost most: those from a win to a loss, then the latest."""
+    ordered = sorted(mistakes, key=lambda mistake: (len(mistake.mark), mistake.ply), reverse=True)
+    return {mistake.ply for mistake in ordered[:_COSTLY]}
 
 
 def _chart(judged: JudgedGame, plies: int) -> DrawnChart | None:

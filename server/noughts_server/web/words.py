@@ -328,15 +328,15 @@ def reason(game: Mapping[str, Any]) -> str:
     What the loser did has its name, because the sentence begins with the winner's. Other games are as in `how_ended`.
     """
     if _has_failed(game):
-        return _("%(loser)s failed", loser=loser(game))
+        return _("%(loser)s's program failed", loser=loser(game))
     deed = _DEEDS.get(game["termination"])
     return _(deed, loser=loser(game)) if deed and game["result"] != "*" else how_ended(game)
 
 
 def fault(game: Mapping[str, Any]) -> str:
-    """Return the loser and its fault, e.g. `mybot failed: ValueError: no move`."""
+    """Return the loser and its fault, e.g. `mybot's program failed. ValueError: no move`."""
     words = str(game["fault"])
-    return f"{loser(game)} {words.replace('resigned', 'failed', 1) if _has_failed(game) else words}"
+    return f"{reason(game)}. {words.removeprefix('resigned: ')}" if _has_failed(game) else f"{loser(game)} {words}"
 
 
 def _has_failed(game: Mapping[str, Any]) -> bool:

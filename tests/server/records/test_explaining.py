@@ -75,9 +75,10 @@ def test_the_line_after_a_turn_is_best_play_to_the_end() -> None:
     moves = ["b2", "b1", *turn["line"]]
     assert Position.after(TICTACTOE, game("tictactoe", " ".join(moves)).moves).outcome() is not None
     assert len(turn["line"]) == 5
-    assert sentences(facts)[:2] == [
+    assert sentences(facts)[:3] == [
         "Ply 2: O (b) played b1 and turned a draw into a loss.",
         "  Better: a3 c3 a1 c1",
+        f"  After b1, with best play: {' '.join(turn['line'])}",
     ]
 
 

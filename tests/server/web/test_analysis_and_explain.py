@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.records.explaining import better, effect, sentences
+from noughts_server.records.explaining import better, continuation, effect, sentences
 from tests.support.arena import open_arena
 from tests.support.background import server_in_thread
 from tests.support.patience import PATIENCE
@@ -59,8 +59,8 @@ def test_page_and_command_say_the_same(served: tuple[str, Site], slug: str, numb
         assert f"{turn['ply']}. {turn['move']}?" in text
         assert f"{turn['bot']} {effect(turn)}." in text
         if turn["better"]:
-            assert f"{better(turn)}: {' '.join(turn['better'])}" in text
+            assert f"{better(turn)}: {' '.join(turn['better'])}." in text
         if turn["line"]:
-            assert f"If both sides then play best: {' '.join(turn['line'])}" in text
+            assert f"{continuation(turn)}: {' '.join(turn['line'])}." in text
     if not turns:
         assert sentences(explained)[-1] in text

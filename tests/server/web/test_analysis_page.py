@@ -28,6 +28,7 @@ from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
 EVIL = "<b>a&b"
+LONG = "a-bot-with-a-very-long-name-1.0"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,7 @@ async def _store_games(file: Path) -> None:
         live = await arena.tournament("live", games_per_pair=4)
         await arena.commit((await arena.play(live))[:1])
         arena.execute(f"UPDATE entries SET label = '{EVIL}' WHERE number = 0")
+        arena.execute(f"UPDATE entries SET label = '{LONG}' WHERE number = 1")
 
 
 def text_of(markup: str) -> str:
@@ -74,8 +76,8 @@ def test_page_without_scripts_says_what_the_command_says(site: Site, ordinal: in
     for turn in explained["turns"]:
         assert f"{turn['ply']}. {turn['move']}?" in text
         assert f"{turn['bot']} turned a {turn['before']} into a {turn['after']}." in text
-        assert f"Better: {' '.join(turn['better'])}" in text
-        assert f"best: {' '.join(turn['line'])}" in text or not turn["line"]
+        assert f"Better: {' '.join(turn['better'])}." in text
+        assert f"After {turn['move']}, with best play: {' '.join(turn['line'])}." in text or not turn["line"]
     if not explained["turns"]:
         assert sentences(explained)[0] in text
     answer = site.get(f"/api/v1/{name}/analysis").document
@@ -139,7 +141,7 @@ def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
 def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
     with chromium() as browser, page_in(browser, site.address) as page:
         page.goto("/tournaments/small/games/1")
-        expect(page.locator(".mistakes li").first).to_be_visible()
+        expect(page.locator(".mistakes .costly").first).to_be_visible()
         mistakes = page.locator(".mistakes li").count()
         focusable = page.locator(".mistakes li").first.locator("[tabindex]").filter(has=page.locator(".variation"))
         expect(focusable).to_have_count(1)
@@ -158,13 +160,39 @@ def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
         assert board["y"] < place["y"] < board["y"] + board["height"]
         page.locator("#begin").click()
         expect(page.locator("#board .hints")).to_have_count(0)
-        better = page.locator(".mistakes .variation").first
+        better = page.locator(".mistakes .costly .variation").first
         ply = int(better.get_attribute("data-line") or "")
         better.hover()
         expect(page.locator("#board .expected")).to_have_count(1)
         expect(page.locator("#board .played > *")).to_have_count(ply + 1)
         page.locator("h1").hover()
         expect(page.locator("#board .expected")).to_have_count(0)
+
+
+def test_long_analysis_is_short_until_the_visitor_opens_it(site: Site) -> None:
+    name = "tournaments/small/games/1"
+    analysed_page(site, name)
+    with chromium() as browser, page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto(f"/{name}")
+        all_mistakes, line = page.locator(".mistakes li"), page.locator(".mistakes .variation:has(.rest)").first
+        summary = page.locator(".all-mistakes summary")
+        expect(summary).to_have_text(f"All {all_mistakes.count()} mistakes")
+        assert all_mistakes.count() > 3
+        expect(all_mistakes.filter(visible=True)).to_have_count(3)
+        summary.click()
+        expect(all_mistakes.filter(visible=True)).to_have_count(all_mistakes.count())
+        assert len(line.inner_text().split()) == 6
+        line.focus()
+        assert len(line.inner_text().split()) == len((line.get_attribute("data-cells") or "").split()) > 6
+
+
+def test_accuracy_of_bots_with_long_names_fits_on_phones(site: Site) -> None:
+    analysed_page(site, "tournaments/cup/games/1")
+    with chromium() as browser, page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/tournaments/cup/games/1")
+        table = page.locator("#analysis .scroll")
+        expect(table).to_contain_text(LONG)
+        assert table.evaluate("place => place.scrollWidth <= place.clientWidth")
 
 
 ANSWER = (

@@ -307,6 +307,12 @@ def test_scores_of_a_live_game_survive_a_reload_and_reach_other_sites(
                 # With scores of both sides the bar appears; the number is the last score of the first bot.
                 expect(open_page.locator("#score-bar")).to_be_visible()
                 expect(open_page.locator("#score-first")).to_have_attribute("title", re.compile(r"\+6$"))
+                # In the last position the bar shows the result, in others the scores.
+                bar = open_page.locator("#score-bar")
+                expect(bar.locator("span")).to_have_attribute("style", "height: 100%;")
+                expect(bar).to_have_attribute("title", re.compile("^1-0, .* in a row$"))
+                open_page.locator("#back").click()
+                expect(bar).to_have_attribute("title", re.compile("^The bots' scores: "))
 
 
 def test_a_hidden_tab_closes_its_stream_and_catches_up_when_shown(

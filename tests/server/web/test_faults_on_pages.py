@@ -23,14 +23,14 @@ def failed(server: ServerUnderTest, site: Site) -> str:
 def test_exceptions_of_bots_count_as_faults_on_all_pages(site: Site, failed: str) -> None:
     overview = site.get(failed).text
     assert "Lost by a fault" in overview
-    assert "Failing failed: RuntimeError: the search failed" in overview
+    assert "Failing&#39;s program failed. RuntimeError: the search failed" in overview
     standings = site.get(f"/api/v1{failed}").document["standings"]
     assert {row["label"]: row["faults"] for row in standings} == {"Failing": 2, "first-free": 0}
     assert site.get(f"/api/v1{failed}/games?faults_only=true").document["games"][1]["name"].endswith("/games/2")
     assert "2 games, numbers 1 to 2" in site.get(f"{failed}/games?faults_only=true").text
     game = site.get(f"{failed}/games/1").text
-    assert "0-1, Failing failed" in game
-    assert "Failing failed: RuntimeError" in game
+    assert "0-1, Failing&#39;s program failed" in game
+    assert "Failing&#39;s program failed. RuntimeError" in game
 
 
 def test_author_sees_at_once_that_a_bot_loses_by_faults(server: ServerUnderTest, site: Site, failed: str) -> None:

@@ -1,9 +1,10 @@
 // The bots' scores of their positions as a graph and a bar, from the first player's point of view (`valueOf`).
 import { element } from "./board.js";
 import { SIDES, scoresOf, valueOf } from "./strips.js";
-import { _ } from "./words.js";
+import { _, reason } from "./words.js";
 
 const LEAST = 3; // The number of scores of a bot that is enough for a scale.
+const RESULTS = { "1-0": 1, "1/2-1/2": 0, "0-1": -1 };
 const WIDTH = 320;
 const HEIGHT = 64;
 const EDGE = 4;
@@ -18,6 +19,7 @@ export function showScores(game, ply) {
   by("scores").hidden = curves.flat().length < 2;
   showBar(
     game,
+    ply,
     curves.map((points) => points.filter(([at]) => at < ply).at(-1)?.[1]),
     curves.every((points) => points.length >= LEAST),
   );
@@ -40,19 +42,23 @@ export function showScores(game, ply) {
   );
 }
 
-// Shows the mean of the bots' scores as a bar, full if the first player wins. It needs enough scores of both bots.
-function showBar(game, values, both) {
+// Shows the mean of the bots' scores as a bar, full if the first player wins, and the result in the last position of a game
+// that is over. It needs enough scores of both bots.
+function showBar(game, ply, values, both) {
   const bar = by("score-bar");
   bar.hidden = !both;
   if (!both) return;
+  const result = game.state === "ended" && ply === game.moves.length ? RESULTS[game.result] : undefined;
   const known = values.filter((value) => value !== undefined);
   const mean = known.reduce((sum, value) => sum + value, 0) / (known.length || 1);
-  bar.firstElementChild.style.height = `${50 + 50 * mean}%`;
-  bar.title =
-    Math.abs(mean) < 0.05
-      ? _("The bots' scores: equal.")
-      : _("The bots' scores: better for %(player)s.", { player: mean > 0 ? game.first : game.second });
+  bar.firstElementChild.style.height = `${50 + 50 * (result ?? mean)}%`;
+  bar.title = result === undefined ? opinion(game, mean) : `${game.result}, ${reason(game)}`;
   bar.setAttribute("aria-label", bar.title);
+}
+
+function opinion(game, mean) {
+  if (Math.abs(mean) < 0.05) return _("The bots' scores: equal.");
+  return _("The bots' scores: better for %(player)s.", { player: mean > 0 ? game.first : game.second });
 }
 
 // The ply under the pointer.

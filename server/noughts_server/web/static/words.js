@@ -53,15 +53,15 @@ export function reason(game) {
     timeout: _("%(loser)s ran out of time", { loser }),
     disconnected: _("%(loser)s lost the connection", { loser }),
     crashed: _("%(loser)s crashed", { loser }),
-    resigned: game.fault ? _("%(loser)s failed", { loser }) : _("%(loser)s resigned", { loser }),
+    resigned: game.fault ? _("%(loser)s's program failed", { loser }) : _("%(loser)s resigned", { loser }),
   };
   return (loser && deeds[game.termination]) ?? ending(game);
 }
 
 // Returns the loser and its fault; `words.py` has the same for pages.
-export function fault({ result, first, second, fault: words, termination }) {
-  const deed = termination === "resigned" ? words.replace("resigned", "failed") : words;
-  return `${result === "1-0" ? second : first} ${deed}`;
+export function fault(game) {
+  if (game.termination === "resigned") return `${reason(game)}. ${game.fault.replace(/^resigned: /, "")}`;
+  return `${game.result === "1-0" ? game.second : game.first} ${game.fault}`;
 }
 
 // Returns the length of the longest winning line. On a board with layers all are as long as the board is wide.
