@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.pages.tv import running_tournaments
 from noughts_server.web.signin import Visitor
 from tests.support.browser import page_in
 from tests.support.processes import eventually
@@ -108,6 +109,67 @@ def test_players_stand_next_to_a_board_of_any_shape(server: ServerUnderTest, sit
         assert page.locator(".tv-tile:visible .strip.second").evaluate(edges)[0] == pytest.approx(top, abs=1)
         assert page.locator(".tv-tile:visible .strip.first").evaluate(edges)[1] == pytest.approx(bottom, abs=1)
         game.play(2)
+
+
+def test_long_names_leave_space_for_the_caption(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    fill = """tile => {
+      for (const side of ["first", "second"]) {
+        tile.querySelector(`[data-is="label-${side}"]`).textContent = "the-crumbling-bastion-of-gomoku-v2";
+        tile.querySelector(`[data-is="score-${side}"]`).textContent = "says: winning";
+      }
+      tile.querySelector('[data-is="event"]').textContent = "November Gomoku League";
+      const box = (name) => tile.querySelector(name).getBoundingClientRect();
+      const label = box(".label");
+      const line = parseFloat(getComputedStyle(tile.querySelector(".label")).lineHeight);
+      return {
+        above: box(".on-air").top - box(".strip.second").bottom,
+        below: box(".strip.first").top - box('[data-is="event"]').bottom,
+        lines: label.height / line,
+      };
+    }"""
+    with (
+        page_in(browser, site.address, viewport={"width": 1280, "height": 720}) as page,
+        live_game(server, site, variant="connect4") as game,
+    ):
+        game.play(35, 36)
+        page.goto("/tv?boards=4")
+        expect(page.locator(".tv-board .stone")).to_have_count(2)
+        # With four live games, each board has a quarter of the space.
+        quarters = "tiles => { tiles.style.gridTemplate = 'repeat(2, minmax(0, 1fr)) / repeat(2, minmax(0, 1fr))'; }"
+        page.locator("#tiles").evaluate(quarters)
+        space = page.locator(".tv-tile:visible").evaluate(fill)
+        assert space["above"] > 0
+        assert space["below"] > 0
+        assert space["lines"] == pytest.approx(1, abs=0.1)
+        game.play(28, 29, 21, 22, 14)
+
+
+@pytest.mark.parametrize("width, height", [(1280, 720), (1920, 1080)])
+def test_the_screen_does_not_scroll(
+    server: ServerUnderTest, site: Site, browser: Browser, width: int, height: int
+) -> None:
+    wide: ViewportSize = {"width": width, "height": height}
+    with page_in(browser, site.address, viewport=wide) as page, live_game(server, site) as game:
+        game.play(0, 3)
+        page.goto("/tv")
+        expect(page.locator(".tv-board .stone")).to_have_count(2)
+        # More tournaments than the screen has space for.
+        page.locator("#panel ul").evaluate("list => { list.innerHTML = list.innerHTML.repeat(20); }")
+        assert page.evaluate("document.documentElement.scrollHeight") == height
+        # Places that are about as high as wide have the players above and below the board.
+        page.locator("#tiles").evaluate("""tiles => {
+          tiles.style.gridTemplate = "repeat(2, minmax(0, 1fr)) / repeat(3, minmax(0, 1fr))";
+        }""")
+        fits = "tile => tile.querySelector('.tv-game').clientHeight <= tile.clientHeight"
+        assert page.locator(".tv-tile:visible").evaluate(fits)
+        game.play(1, 4, 2)
+
+
+def test_tournaments_of_live_games_come_before_those_without_games() -> None:
+    names = ("tournaments/new", "tournaments/played", "tournaments/live")
+    running = [{"name": name, "games_done": done} for name, done in zip(names, (0, 4, 0), strict=True)]
+    content = {"running": running, "live": [{"name": "tournaments/live/games/1"}]}
+    assert [each["name"] for each in running_tournaments(content)] == [*reversed(names)]
 
 
 def test_nine_boards_come_from_a_feed_of_nine(site: Site, cup: str) -> None:

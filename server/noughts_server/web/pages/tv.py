@@ -12,6 +12,7 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import whole_number
+from noughts_server.web.home_games import tournament_of
 from noughts_server.web.pages.website import Website
 from noughts_server.web.upstream import Failure
 from noughts_server.web.words import short
@@ -42,7 +43,7 @@ async def tv_page(website: Website, request: Request) -> Response:
         "events": "/api/v1/featured/events",
         "standings": [],
         "leaders": _leaders(content),
-        "running": content["running"],
+        "running": running_tournaments(content),
         "newest": content["tournaments"][:_NEWEST],
         "next": upcoming,
         "live": _running(content["live"]),
@@ -76,6 +77,13 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
         "replays": _best_games(with_board({**game, "state": "ended"}) for game in last["games"]),
     }
     return await _screen(website, request, values)
+
+
+def running_tournaments(content: Document) -> list[Document]:
+    """Return the running tournaments: first those of live games, then others with games, last those without games."""
+    on_boards = {tournament_of(game) for game in content["live"]}
+    tournaments: list[Document] = content["running"]
+    return sorted(tournaments, key=lambda each: (each["name"] not in on_boards, each["games_done"] == 0))
 
 
 def _leaders(content: Document) -> dict[str, list[Document]]:

@@ -49,7 +49,7 @@ class Tile {
     this.element.hidden = false;
     this.find("board").replaceChildren();
     for (const side of SIDES) {
-      this.find(`label-${side}`).replaceChildren(...breakable(game[side]));
+      set(this.find(`label-${side}`), game[side]);
       this.find(`piece-${side}`).replaceChildren();
     }
     this.show();
@@ -109,12 +109,6 @@ class Tile {
     const move = this.isReplay ? _("move %(number)s of %(moves)s", values) : _("move %(number)s", values);
     set(this.find("said"), this.ended ? result(game) : move);
   }
-}
-
-// A name that can break after a colon or an equals sign.
-function breakable(name) {
-  const parts = name.split(/(?<=[:=])/);
-  return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
 }
 
 function piece(svg, look, side) {
