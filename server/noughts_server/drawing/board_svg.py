@@ -91,6 +91,7 @@ def board_svg(
     *,
     numbers: int = 0,
     labels: bool = True,
+    layer_numbers: bool = True,
     swapped: bool = False,
     whole: bool = False,
     live: bool = False,
@@ -99,7 +100,7 @@ def board_svg(
 
     `game` has `board` (`board_geometry.geometry`), `moves` and, if it is over, `winning_cells`. With `swapped`, the
     first side has the noughts. With `whole`, a board of more than 20 columns or rows is not cropped to the area in use.
-    With `live`, scripts can show other moves on it.
+    Without `labels`, several layers have `layer_numbers`. With `live`, scripts can show other moves on it.
     """
     board: Document = game["board"]
     moves: list[int] = game["moves"]
@@ -128,7 +129,7 @@ def board_svg(
     loser = f" {_SIDES[len(shown_moves) % 2]}-lost" if won else ""
     back = "".join(_back(layout, look, x, y) for x, y in layout.corners)
     front = "".join(_front(layout, look, x, y) for x, y in layout.corners)
-    names = "".join(_labels(layout) if labels else _layer_numbers(layout))
+    names = "".join(_labels(layout) if labels else _layer_numbers(layout) if layer_numbers else ())
     layers = " layers" if layout.layers > 1 else ""
     below, top = (f'<g class="below">{marks}</g>', "") if look == "marks" else ("", marks)
     return Markup(  # noqa: S704  # numbers, our own words, and the names of columns

@@ -69,7 +69,8 @@ def png_source(game: Document, ply: int) -> str:
     The style sheet has only the part of CSS that the renderer knows.
     """
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><style>{_style(game["board"]["look"])}'
-    return f'{head}</style><rect width="1200" height="630" fill="#f6f4ef"/>{board_svg(game, ply, labels=False)}</svg>'
+    board = board_svg(game, ply, labels=False, layer_numbers=False)  # the renderer draws no text
+    return f'{head}</style><rect width="1200" height="630" fill="#f6f4ef"/>{board}</svg>'
 
 
 def _style(look: str) -> str:

@@ -88,7 +88,7 @@ def test_a_phone_shows_all_tabs_and_says_that_a_table_scrolls(site: Site, cup: s
         assert table.evaluate(arrow) == 0
         page.set_viewport_size({"width": 220, "height": 844})
         table.locator("th").first.evaluate("cell => { cell.style.minWidth = '30rem' }")
-        page.wait_for_function(f"({arrow})(document.querySelector('.heat')) > 0")
+        eventually(lambda: table.evaluate(arrow) > 0)
 
 
 @pytest.mark.processes
