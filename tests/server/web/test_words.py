@@ -72,7 +72,7 @@ def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: li
     [
         ("1-0", "timeout", "took 3 s", "bob ran out of time"),
         ("0-1", "resigned", "", "ada resigned"),
-        ("0-1", "resigned", "resigned: ValueError", "ada failed"),
+        ("0-1", "resigned", "resigned: ValueError", "ada's program failed"),
         ("1/2-1/2", "board_full", "", "board full"),
         ("*", "crashed", "", "void"),
     ],
