@@ -1,4 +1,4 @@
-"""Whether bots can join a tournament at a time, and the sentence about it on pages."""
+"""When bots can join a tournament and when it starts, and the sentence about it on pages."""
 
 from datetime import UTC, datetime
 
@@ -10,6 +10,14 @@ from noughts_server.core.join_window import JoinWindow
 from noughts_server.core.messages import _
 from noughts_server.web.documents import Document
 from noughts_server.web.words import when
+
+_NEVER = "9999"
+"""Sorts after all times in the next thousands of years."""
+
+
+def start_order(tournament: Document) -> str:
+    """Return the time of the start, for sorting; those without one come last."""
+    return str(tournament["start_at"] or _NEVER)
 
 
 def takes_first_entries(tournament: Document) -> bool:

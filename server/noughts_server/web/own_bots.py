@@ -9,6 +9,7 @@ from noughts_server.competition.formats import format_of
 from noughts_server.core.messages import _
 from noughts_server.web import words
 from noughts_server.web.documents import Document
+from noughts_server.web.joining import start_order
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import Round, running_stage
 from noughts_server.web.upstream import Failure, Upstream
@@ -20,8 +21,6 @@ _MOST_UNKNOWN = 4
 _MOST_RESULTS = 3
 """Tournaments whose standings are looked up."""
 _ORDER = ("running", "paused", "open")
-_NEVER = "9999"
-"""Sorts after all times of starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class OwnResult:
         if len(self.rows) == 2:
             return words.score_or_leaders(self.rows)
         for row in self.rows:
-            if row.rank and row.bot_version.partition("/versions/")[0] in self.bots:
+            if row.rank and words.bot(row.bot_version) in self.bots:
                 return _(
                     "%(label)s: place %(rank)s of %(places)s", label=row.label, rank=row.rank, places=len(self.rows)
                 )
@@ -73,7 +72,7 @@ async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Se
     known |= dict(zip(unknown, await asyncio.gather(*(_tournament(upstream, name) for name in unknown)), strict=True))
     in_play = sorted(
         (known[name] for name in entered if known.get(name, {}).get("state") in _ORDER),
-        key=lambda each: (_ORDER.index(each["state"]), each["start_at"] or _NEVER),
+        key=lambda each: (_ORDER.index(each["state"]), start_order(each)),
     )
     standings = await tournaments_of(upstream, [each["name"] for each in in_play[:_MOST_RESULTS]])
     results = await asyncio.gather(*(_result(upstream, each, names) for each in standings.values()))

@@ -9,6 +9,7 @@ from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.core.messages import _
+from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.expected_games import forecast_of
 from noughts_server.web.upstream import Failure, Upstream
@@ -143,7 +144,7 @@ def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:
 def climbers(rows: Sequence[Mapping[str, Any]], standings: Iterable[tournaments_pb2.Standing]) -> tuple[Climber, ...]:
     """Return those of the bots with games in a ladder whose ratings rise most, by the rows of a leaderboard."""
     played = (standing for standing in standings if standing.wins + standing.draws + standing.losses)
-    bots = {standing.bot_version.rpartition("/versions/")[0] for standing in played}
+    bots = {words.bot(standing.bot_version) for standing in played}
     rising = [
         Climber(row["bot"], row["trend"]) for row in rows if row["bot"] in bots and row["trend"] and row["trend"] >= 1
     ]

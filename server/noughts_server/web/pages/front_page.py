@@ -23,6 +23,7 @@ from noughts_server.web.home_games import (
     tournament_of,
     without_featured,
 )
+from noughts_server.web.joining import start_order
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure, Upstream
@@ -43,8 +44,6 @@ _RESULTS = 6
 """Finished tournaments that are shown."""
 _FINISHED = 30
 """The newest finished tournaments that are read: those that ended last need not be the newest."""
-_NEVER = "9999"
-"""Sorts after all times of starts."""
 _RECENT = 3
 """Tournaments whose games can become games of the day."""
 _GAMES = 50
@@ -197,7 +196,7 @@ async def _read(upstream: Upstream, live: Collection[str], earlier: Sequence[Gam
 def upcoming_starts(tournaments: Sequence[Document]) -> list[Document]:
     """Return the open tournaments that start first; those without a start time come last."""
     opened = [tournament for tournament in tournaments if tournament["state"] == "open"]
-    return sorted(opened, key=lambda tournament: tournament["start_at"] or _NEVER)[:_STARTS]
+    return sorted(opened, key=start_order)[:_STARTS]
 
 
 def latest_results(finished: Sequence[Document]) -> list[Document]:

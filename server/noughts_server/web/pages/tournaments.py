@@ -9,15 +9,12 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import format_named
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
-from noughts_server.web.joining import takes_entries
+from noughts_server.web.joining import start_order, takes_entries
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.running_stages import current_rounds
 from noughts_server.web.upstream import Failure
-
-_NEVER = "9999"
-"""Sorts after all times in the next thousands of years."""
 
 _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
@@ -35,7 +32,7 @@ async def tournaments_page(website: Website, request: Request) -> Response:
             page["tournaments"] = [each for each in page["tournaments"] if not _is_abandoned(each)]
         ladders: list[Document] = []
         if request.query_params.get("state") == "open":
-            page["tournaments"].sort(key=_start)
+            page["tournaments"].sort(key=start_order)
             if not any(request.query_params.get(name) for name in ("challenges", "owner", "search", "page_token")):
                 running = await _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED)
                 ladders = [each for each in running["tournaments"] if takes_entries(each)]
@@ -57,11 +54,6 @@ def _is_abandoned(challenge: Document) -> bool:
     return bool(challenge["state"] == "cancelled" and not challenge["games_done"])
 
 
-def _start(tournament: Document) -> str:
-    """Return the time of the start, for sorting; those without one come last."""
-    return str(tournament["start_at"] or _NEVER)
-
-
 async def _calendar(website: Website) -> Document:
     """Return the live and paused tournaments, the next ones by their start, the newest ended ones, and the archive."""
     running, paused, upcoming, finished, cancelled = await asyncio.gather(
@@ -81,7 +73,7 @@ async def _calendar(website: Website) -> Document:
         "paused": paused["tournaments"],
         "rounds": rounds,
         "leaders": leaders,
-        "upcoming": sorted(upcoming["tournaments"], key=_start),
+        "upcoming": sorted(upcoming["tournaments"], key=start_order),
         "ended": sorted(ended, key=lambda each: str(each["end_time"]), reverse=True)[:_NEWEST_ENDED],
         "months": finished["months"],
         "more": {
