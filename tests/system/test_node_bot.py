@@ -185,8 +185,8 @@ async def test_the_node_bot_reconnects_to_a_restarted_server(bot: Path, tmp_path
 
 
 async def test_the_idle_node_bot_echoes_heartbeats_and_stays_online(bot: Path, tmp_path: Path) -> None:
-    async with league_server_at(tmp_path, heartbeat=0.1) as league_server, playing(bot, league_server) as node:
-        await league_server.until_messages_received(10)
+    async with league_server_at(tmp_path, heartbeat=0.5) as league_server, playing(bot, league_server) as node:
+        await league_server.until_messages_received(4)
         node.process.kill()
         await node.exit_code()
     assert node.output.count("playing as") == 1

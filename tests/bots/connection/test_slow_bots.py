@@ -44,7 +44,7 @@ class Pondering(Bot):
 
 
 async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
-    async with loopback(heartbeat=0.05) as server:
+    async with loopback(heartbeat=0.5) as server:
         shared = conditions("mnk:1,1,1")
         bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
         async with running_bots(server.port, bot_1=bot, bot_2=RandomBot()):
@@ -53,7 +53,7 @@ async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
             assert bot.pondering.is_set()
             # Meanwhile it acknowledges frames and echoes heartbeats, so it stays online.
             frames = server.counts.frames_received
-            await wait_until(lambda: server.counts.frames_received > frames + 3)
+            await wait_until(lambda: server.counts.frames_received > frames + 2)
             assert (len(server.finished), server.wire(1).online) == (14, True)
             bot.released.set()
             await server.finished_games(20)
