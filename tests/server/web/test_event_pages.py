@@ -41,9 +41,9 @@ class Organiser:
         return answer.headers["location"]
 
     def finish(self, slug: str, bots: dict[str, str], **fields: str) -> str:
-        """Play a tournament of these bots to its end, and return its path."""
+        """Play a tournament of these bots to its end, and return its path. Its games are the same each time."""
         with in_other_thread(bots_online(self.address, self.token, **bots)):
-            path = self.send("/organise", id=slug, **fields)
+            path = self.send("/organise", id=slug, seed="7", **fields)
             for bot in bots:
                 self.send(f"{path}/join", bot=f"bots/{bot}")
             self.send(f"{path}/start")
