@@ -15,7 +15,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import feed_pb2
 from noughts_server.cluster.codecs import WANTS
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
+from noughts_server.feed.observer import PLAYED, GameEvent, RunningGame, ScheduledGameKey
 from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
@@ -93,7 +93,7 @@ class RemoteObserver:
         """As `WatchableGames.is_observed`."""
         return self._game(slot) is not None and slot.ordinal in self._referees.slots(slot.tournament)
 
-    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
+    def running(self, tournament: int) -> Iterator[RunningGame]:
         """Yield the games whose state is known, and request that of others. The next call can yield more."""
         until = asyncio.get_running_loop().time() + _PREPARED_SECONDS
         for ordinal in self._referees.slots(tournament)[:_PREPARED]:
@@ -101,8 +101,8 @@ class RemoteObserver:
             if slot not in self._prepared:
                 self.observe(slot)
             self._prepared[slot] = until
-            if self._game(slot) is not None:
-                yield slot
+            if (game := self._game(slot)) is not None:
+                yield RunningGame(slot, frozenset((game.first, game.second)))
 
     def count_running(self, tournament: int) -> int:
         """As `WatchableGames.count_running`."""

@@ -40,6 +40,14 @@ class GameEvent(NamedTuple):
     event: pb.WatchedGame | pb.WatchedPly
 
 
+class RunningGame(NamedTuple):
+    """A running game that the feed can watch."""
+
+    slot: ScheduledGameKey
+    players: frozenset[str]
+    """The labels of both players."""
+
+
 class WatchableGames(Protocol):
     """The running games that the feed can watch, on this machine or elsewhere."""
 
@@ -58,8 +66,8 @@ class WatchableGames(Protocol):
     def is_observed(self, slot: ScheduledGameKey) -> bool:
         """Return whether a game is running in this observed slot."""
 
-    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
-        """Yield slots of the tournament with running games; only some of them if there are very many."""
+    def running(self, tournament: int) -> Iterator[RunningGame]:
+        """Yield running games of the tournament; only some of them if there are very many."""
 
     def count_running(self, tournament: int) -> int:
         """Return the number of running games of the tournament."""
@@ -103,8 +111,11 @@ class FeedObserver:
     def is_observed(self, slot: ScheduledGameKey) -> bool:
         return any(observed.slot == slot for observed in self._observed_games.values())
 
-    def running(self, tournament: int) -> Iterator[ScheduledGameKey]:
-        return (ScheduledGameKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
+    def running(self, tournament: int) -> Iterator[RunningGame]:
+        for game in self._referee.running(tournament):
+            slot, labels = game.slot, game.conditions.labels
+            players = frozenset((labels[slot.first], labels[slot.second]))
+            yield RunningGame(ScheduledGameKey(tournament, slot.ordinal), players)
 
     def count_running(self, tournament: int) -> int:
         return self._referee.count_running(tournament)

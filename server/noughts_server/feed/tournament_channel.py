@@ -82,6 +82,8 @@ class _Board:
 
     name: str
     variant: str
+    players: frozenset[str]
+    """The labels of both players."""
     ended: bool = False
     idle: int = 0
     """Ticks since the game ended or was last seen running."""
@@ -206,7 +208,7 @@ class TournamentsChannel(Channel):
         """Return the numbers of running games; none of a featured tournament."""
         if self._slug is None:
             return []
-        return sorted(slot.ordinal for slot in islice(self._observer.running(key), _MOST_LIVE_GAMES))
+        return sorted(game.slot.ordinal for game in islice(self._observer.running(key), _MOST_LIVE_GAMES))
 
     def _retire(self, key: int, state: _TournamentState, increments: pb.Increments) -> None:
         state.ticks_after_end += 1
@@ -238,21 +240,29 @@ class TournamentsChannel(Channel):
             if game is None:
                 self._followers.leave(slot, self)
                 continue
-            self._boards[slot] = _Board(game.name, game.variant)
+            self._boards[slot] = _Board(game.name, game.variant, frozenset((game.first, game.second)))
             self._pending.games.append(game)
             free -= 1
 
     def _candidates(self) -> Iterator[ScheduledGameKey]:
         """Return running games without a board.
 
-        The games of tournaments with the fewest boards are first; among these tournaments, the newest is first.
+        The games of tournaments with the fewest boards are first; among these tournaments, the newest is first. In a
+        tournament, the games of pairs with the fewest boards are first.
         """
-        boards = Counter(slot.tournament for slot, board in self._boards.items() if not board.ended)
+        shown = [(slot.tournament, board.players) for slot, board in self._boards.items() if not board.ended]
+        boards = Counter(tournament for tournament, _players in shown)
+        boards_of_pairs = Counter(shown)
         candidates: list[tuple[int, ScheduledGameKey]] = []
         for key in reversed(self._tournaments):
-            slots = (slot for slot in self._observer.running(key) if slot not in self._boards)
+            ranked: list[tuple[int, ScheduledGameKey]] = []
+            for slot, players in islice(self._observer.running(key), _MOST_LIVE_GAMES):
+                if slot not in self._boards:
+                    ranked.append((boards_of_pairs[key, players], slot))
+                    boards_of_pairs[key, players] += 1
+            ranked.sort(key=itemgetter(0))
             # The key of a candidate is the number of boards that its tournament has before this one.
-            candidates += enumerate(islice(slots, self._most_boards), start=boards[key])
+            candidates += enumerate((slot for _, slot in ranked[: self._most_boards]), start=boards[key])
         return (slot for _, slot in sorted(candidates, key=itemgetter(0)))
 
     def _forget_pending(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """The reference bots that the website offers as opponents, the variants that each plays, and how strong each is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +28,9 @@ STRENGTH_WORDS = (
 MODERATE = 4
 """The strength that a visitor without a choice of his own gets."""
 
+_NEAR = 0.03
+"""Bots whose ratings differ by a smaller share of the whole range are equally strong for a person."""
+
 LEVELS_OWNER = "house"
 """The owner of the bots that `noughts serve --house-bots levels` keeps online."""
 LEVEL_BOTS = {f"level-{elo}": elo for rows in levels().values() for elo in rows}
@@ -47,6 +50,9 @@ def level_bots(bots: Iterable[Document]) -> dict[int, Document]:
 
 
 _LEVEL = "level:elo="
+_LEVELS = sorted({elo for rows in levels().values() for elo, level in rows.items() if level.step is not None})
+"""All levels but the lowest, which plays as `random`."""
+_LEVEL_WORDS = N_("Makes as many mistakes as its rating says: 1,000 plays at random.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,9 @@ class HouseBot:
     spec: str
     description: str
     ratings: Mapping[str, int] = field(default_factory=dict, hash=False)
-    """Its ratings by variant, of round robins between all house bots. Only differences within a variant count."""
+    """Its ratings by variant. Only differences within a variant count."""
+    is_filler: bool = False
+    """Whether it is never a main bot, because it does not look at what a person plays."""
 
     @property
     def name(self) -> str:
@@ -68,62 +76,68 @@ class HouseBot:
 
     @property
     def is_level(self) -> bool:
-        """Whether it is a level, which fills a gap between other bots and so plays only variants in its ratings."""
+        """Whether it is a level of the bot `level`, which plays only variants in its ratings."""
         return self.spec.startswith(_LEVEL)
 
 
-# The ratings come from round robins of all bots that play the variant, with 40 games of each pair in noughts and
-# crosses, 20 in 7x6, 3D and Connect Four, 8 in Qubic and 6 in the others.
+# In the four games of `level`, whose random play has 1,000, `noughts estimate` measured the others against levels: 100
+# games with each level in noughts and crosses, 20 in Connect Four, 12 in Qubic and gomoku. `noughts match` measured
+# those that beat all levels: in gomoku 200 games of fives against level 2900 and 30 of threats against fives, in Qubic
+# 60 of threats against level 2600; and nextstep in both by 12 games against one level. The other ratings come from
+# round robins of all bots that play the variant, with 20 games of each pair in 7x6 and 3D noughts and crosses and 6 in
+# renju and caro.
 HOUSE_BOTS = (
     HouseBot(
         "random",
         N_("Plays at random."),
         {
-            "tictactoe": 1140, "mnk:7,6,4": 1093, "tictactoe3d": 1114, "connect4": 1232,
-            "qubic": 1191, "gomoku": 1232, "renju": 1280, "caro": 1280,
+            "tictactoe": 1000, "mnk:7,6,4": 1093, "tictactoe3d": 1114, "connect4": 1000,
+            "qubic": 1000, "gomoku": 1000, "renju": 1280, "caro": 1280,
         },
     ),
     HouseBot(
         "first-free",
         N_("Takes the first free cell."),
         {
-            "tictactoe": 1171, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1486,
-            "qubic": 1374, "gomoku": 1366, "renju": 1432, "caro": 1432,
+            "tictactoe": 1067, "mnk:7,6,4": 1315, "tictactoe3d": 1341, "connect4": 1139,
+            "qubic": 1999, "gomoku": 1866, "renju": 1432, "caro": 1432,
         },
+        is_filler=True,
     ),
-    HouseBot("level:elo=1100", N_("Looks at one move and makes many mistakes."), {"tictactoe": 1238, "connect4": 1389}),
-    HouseBot("level:elo=1200", N_("Often overlooks the best move."), {"tictactoe": 1299}),
-    HouseBot("level:elo=1300", N_("Sometimes overlooks the best move."), {"tictactoe": 1401, "connect4": 1673}),
-    HouseBot("level:elo=1400", N_("Makes a mistake now and then."), {"tictactoe": 1491, "connect4": 1725}),
-    HouseBot("level:elo=1600", N_("Looks at one move and makes few mistakes."), {"connect4": 1891}),
-    HouseBot("three-stage", N_("Wins or blocks if it can, else takes the first free cell."), {"tictactoe": 1465}),
+    *(
+        HouseBot(f"{_LEVEL}{elo}", _LEVEL_WORDS, {
+            variant: rows[elo].rating for variant, rows in levels().items() if elo in rows
+        })
+        for elo in _LEVELS
+    ),
+    HouseBot("three-stage", N_("Wins or blocks if it can, else takes the first free cell."), {"tictactoe": 1340}),
     HouseBot(
         "fives",
         N_("Prefers the cells of the most promising rows."),
         {
-            "tictactoe": 1503, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 2048,
-            "qubic": 1531, "gomoku": 1631, "renju": 1594, "caro": 1594,
+            "tictactoe": 1425, "mnk:7,6,4": 1642, "tictactoe3d": 1671, "connect4": 1892,
+            "qubic": 2337, "gomoku": 3815, "renju": 1594, "caro": 1594,
         },
     ),
-    HouseBot("coursework", N_("Wins or blocks if it can, else plays at random."), {"tictactoe": 1539}),
-    HouseBot("pascal", N_("Weighs each row of the board before it moves."), {"tictactoe": 1636}),
+    HouseBot("coursework", N_("Wins or blocks if it can, else plays at random."), {"tictactoe": 1463}),
+    HouseBot("pascal", N_("Weighs each row of the board before it moves."), {"tictactoe": 1524}),
     HouseBot(
         "nextstep",
         N_("Looks a few moves ahead."),
         {
-            "tictactoe": 1627, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 2118,
-            "qubic": 1595, "gomoku": 1508,
+            "tictactoe": 1548, "mnk:7,6,4": 1608, "tictactoe3d": 1574, "connect4": 1991,
+            "qubic": 2359, "gomoku": 2612,
         },
     ),
     HouseBot(
         "threats:nodes=500",
         N_("Searches for series of threats that win."),
         {
-            "tictactoe": 1647, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
-            "qubic": 1801, "gomoku": 1763, "renju": 1695, "caro": 1695,
+            "tictactoe": 1570, "mnk:7,6,4": 1834, "tictactoe3d": 1795,
+            "qubic": 3008, "gomoku": 4095, "renju": 1695, "caro": 1695,
         },
     ),
-    HouseBot("minimax", N_("Never makes a mistake on a small board."), {"tictactoe": 1652}),
+    HouseBot("minimax", N_("Never makes a mistake on a small board."), {"tictactoe": 1626}),
 )  # fmt: skip
 """The bots. For a variant without ratings, those that lose most come first."""
 
@@ -137,27 +151,57 @@ def house_bots(variant: str) -> list[HouseBot]:
     return bots
 
 
-def strengths(variant: str) -> dict[str, int]:
+@lru_cache(maxsize=256)
+def strengths(variant: str) -> Mapping[str, int]:
     """Return the strength of each bot that plays this variant, by spec, the weakest first. Raises VariantError.
 
-    It divides the distance between the weakest and the strongest bot into equal steps: by their ratings, or by their
-    order if the variant has none.
+    The strengths of the main bots divide the range from 1 to `STRONGEST` evenly, by their order. Another bot has the
+    strength of the main bot with the nearest rating.
     """
     bots = house_bots(variant)
-    name = parse_variant(variant).name
-    are_rated = all(name in bot.ratings for bot in bots)
-    values = [bot.ratings[name] if are_rated else place for place, bot in enumerate(bots)]
-    span = max(values, default=0) - min(values, default=0) or 1
+    values = _values(variant, bots)
+    steps = _steps(bots, values)
     return {
-        bot.spec: 1 + round((STRONGEST - 1) * (value - values[0]) / span)
+        bot.spec: _strength(min(range(len(steps)), key=lambda step: abs(values[steps[step]] - value)), len(steps))
         for bot, value in zip(bots, values, strict=True)
     }
 
 
-def main_bots(variant: str) -> dict[int, HouseBot]:
-    """Return the strongest bot of each strength in this variant, the weakest strength first. Raises VariantError."""
-    known = strengths(variant)
-    return {known[bot.spec]: bot for bot in house_bots(variant)}
+@lru_cache(maxsize=256)
+def main_bots(variant: str) -> Mapping[int, HouseBot]:
+    """Return the bots that the form shows first, by strength, the weakest first. Raises VariantError."""
+    bots = house_bots(variant)
+    steps = _steps(bots, _values(variant, bots))
+    return {_strength(step, len(steps)): bots[place] for step, place in enumerate(steps)}
+
+
+def _values(variant: str, bots: Sequence[HouseBot]) -> list[int]:
+    """Return the ratings of these bots, the weakest first; if not all have one, their places."""
+    name = parse_variant(variant).name
+    ratings = [bot.ratings[name] for bot in bots if name in bot.ratings]
+    return ratings if len(ratings) == len(bots) else list(range(len(bots)))
+
+
+def _steps(bots: Sequence[HouseBot], values: Sequence[int]) -> list[int]:
+    """Return the places of at most `STRONGEST` bots, the weakest and the strongest among them, far from each other."""
+    if not bots:
+        return []
+    last = len(bots) - 1
+    free = [place for place in range(1, last) if not bots[place].is_filler]
+    steps = [0, last] if last else [0]
+    while free and len(steps) < STRONGEST:
+        distances = {place: min(abs(values[place] - values[step]) for step in steps) for place in free}
+        farthest = max(free, key=distances.__getitem__)
+        if distances[farthest] < _NEAR * (values[last] - values[0]):
+            break
+        free.remove(farthest)
+        steps.append(farthest)
+    return sorted(steps)
+
+
+def _strength(step: int, steps: int) -> int:
+    """Return the strength of a step, which counts from 0."""
+    return 1 + round((STRONGEST - 1) * step / max(1, steps - 1))
 
 
 def stronger(variant: str, spec: str) -> HouseBot | None:

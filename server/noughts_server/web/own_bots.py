@@ -58,6 +58,16 @@ class OwnBots:
     results: Mapping[str, OwnResult]
     """How the bots do in the first of these tournaments, by the name of the tournament."""
 
+    def game_in(self, tournament: str) -> str:
+        """Return the name of a game that a bot plays in this tournament now; empty if there is none."""
+        return next((game for game in self.games.values() if game.partition("/games/")[0] == tournament), "")
+
+    @property
+    def other_games(self) -> dict[str, str]:
+        """The games that are in none of these tournaments, as those of challenges, by the names of the bots."""
+        names = {tournament["name"] for tournament in self.tournaments}
+        return {bot: game for bot, game in self.games.items() if game.partition("/games/")[0] not in names}
+
 
 async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Sequence[Document]) -> OwnBots:
     """Return what these bots do; `tournaments` are those that are known already. Raises Failure."""

@@ -26,7 +26,7 @@ from noughts_server.core.resource_names import bot_name
 from noughts_server.web.bot_login import NAME_TAKEN, log_in
 from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.forms import wrong
-from noughts_server.web.house_bots import HOUSE_BOTS, STRONGEST, best_fit, house_bots
+from noughts_server.web.house_bots import HOUSE_BOTS, STRONGEST, best_fit, main_bots
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add
 from noughts_server.web.words import game, or_words
@@ -424,7 +424,7 @@ class PlayTables:
             if bot is None:
                 raise wrong("opponent", spec, f"one of {', '.join(bot.spec for bot in HOUSE_BOTS)}")
             if not bot.plays(variant.name):
-                hint = f"Choose {or_words(other.name for other in house_bots(variant.name))}."
+                hint = f"Choose {or_words(other.name for other in main_bots(variant.name).values())}."
                 raise Failure(400, f"{bot.name} does not play {game(variant.name)}.", hint, field="opponent")
         elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
             raise wrong("opponent", wish.opponent, "a bot, or a person")

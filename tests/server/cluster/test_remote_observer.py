@@ -99,5 +99,5 @@ async def test_game_that_two_referees_report_is_listed_once(server: WatchingServ
         server.remote_referee.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[tournament])
     assert list(server.observer.running(SLOT.tournament)) == []
     server.publish_game(2)
-    assert list(server.observer.running(SLOT.tournament)) == [SLOT]
+    assert [game.slot for game in server.observer.running(SLOT.tournament)] == [SLOT]
     assert server.remote_referee.slots(SLOT.tournament) == [SLOT.ordinal]

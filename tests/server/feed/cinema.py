@@ -1,7 +1,7 @@
 """A server whose games the test controls, and watchers of its feed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -111,14 +111,16 @@ class WatchedServer:
             yield
 
     @asynccontextmanager
-    async def bots(self, token: str, *, gated: bool = True, kind: type[Gated] = Gated) -> AsyncIterator[None]:
-        """Log in ada and bob, who play while the block runs."""
+    async def bots(
+        self, token: str, names: Sequence[str] = ("ada", "bob"), *, gated: bool = True, kind: type[Gated] = Gated
+    ) -> AsyncIterator[None]:
+        """Log in these bots, which play while the block runs."""
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
-            bots = [kind(self.gate) if gated else Random() for _ in range(2)]
+            bots = [kind(self.gate) if gated else Random() for _ in names]
             running = [
                 tasks.create_task(play(bot, Login(self.client.server.address, token, name), news.put_nowait))
-                for bot, name in zip(bots, ("ada", "bob"), strict=True)
+                for bot, name in zip(bots, names, strict=True)
             ]
             try:
                 for _ in running:

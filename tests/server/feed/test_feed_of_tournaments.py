@@ -1,5 +1,7 @@
 """The live feed of tournaments and of featured games, watched over the network while real bots play."""
 
+from collections import Counter
+
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.feed.observer import PLAYED, GameEvent, ScheduledGameKey
@@ -133,3 +135,21 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: WatchedServer, 
             await watching.read_message()
         slugs = sorted(name.split("/")[1] for name in watching.view.games)
         assert slugs == ["cup", "cup", "rival", "rival"]
+
+
+async def test_boards_are_shared_by_the_pairs_of_a_tournament(cinema: WatchedServer, token: str) -> None:
+    names = ("ada", "bob", "cleo", "dora")
+    async with cinema.bots(token, names):
+        schedule = tournaments_pb2.SCHEDULE_KNOCKOUT
+        await cinema.client.create(token, schedule=schedule, games_per_pair=6, concurrency=12)
+        for name in names:
+            await cinema.client.join(token, name)
+        await cinema.client.start(token)
+        running = cinema.watch(CUP)
+        while not running.view.has_snapshot or running.view.tournaments[CUP].games_running < 12:
+            await running.read_message()
+        watching = cinema.watch("featured")
+        while len(watching.view.games) < 4:
+            await watching.read_message()
+        pairs = Counter(frozenset((game.first, game.second)) for game in watching.view.games.values())
+        assert sorted(pairs.values()) == [2, 2]

@@ -106,7 +106,7 @@ def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, si
     send(organiser, f"{path}/pause")
     paused = site.get(path, cookie=f"noughts_token={organiser}").text
     assert re.findall('name="label" value="([^"]+)"', paused) == ["otto-bot"]
-    assert "only the authors can withdraw the other bots" in paused
+    assert "Other bots can be withdrawn only by their authors" in paused
     assert (
         paused.index("Paused: no new games begin") < paused.index(">Resume<") < paused.index('id="withdraw-otto-bot"')
     )

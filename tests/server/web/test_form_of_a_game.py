@@ -58,7 +58,8 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         type_variant(page, "qubic")
         choose_opponent(page, "house:minimax")
         page.get_by_role("button", name="Play").click()
-        words = "minimax does not play Qubic. Choose random, first-free, fives, nextstep or threats."
+        names = [bot.name for bot in main_bots("qubic").values()]
+        words = f"minimax does not play Qubic. Choose {', '.join(names[:-1])} or {names[-1]}."
         expect(page.locator(".go .fault")).to_have_text(words)
         expect(page.locator(".go .fault")).to_be_in_viewport()
         expect(page.locator("[name=opponent]:checked")).to_have_value("house:threats:nodes=500")
@@ -71,7 +72,7 @@ def test_game_bot_and_button_need_no_scrolling(tables: Site, browser: Browser, w
     viewport = ViewportSize(width=window[0], height=window[1])
     with page_in(browser, tables.address, viewport=viewport) as page:
         page.goto("/play")
-        for place in (page.locator(".tile").last, page.locator(".house .card:not(.spare)").nth(1)):
+        for place in (page.locator(".tile").last, page.locator(".house .card:not([hidden], .spare)").nth(1)):
             expect(place).to_be_in_viewport(ratio=1)
         expect(page.get_by_role("button", name="Play")).to_be_in_viewport(ratio=1)
         page.locator(".tile [value=connect4]").check()
@@ -120,7 +121,7 @@ def test_chosen_strength_is_kept_for_other_games(tables: Site, browser: Browser)
         expect(page.locator("#first-mover")).to_have_text("Black moves first.")
         choose_opponent(page, "house:threats:nodes=500")
         page.locator(".tile [value=connect4]").check()
-        expect(page.locator("[name=opponent]:checked")).to_have_value("house:nextstep")
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:level:elo=2300")
         expect(page.locator("#first-mover")).to_have_text("Red moves first.")
 
 
@@ -130,9 +131,11 @@ def test_strengths_are_from_1_to_8_and_new_bots_fit_in() -> None:
         assert (known[0], known[-1]) == (1, 8)
         assert known == sorted(known)
     assert [bot.spec for bot in house_bots("tictactoe")][-1] == "minimax"
-    assert best_fit("tictactoe").spec == "level:elo=1200"
-    assert list(main_bots("connect4")) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert stronger("tictactoe", "level:elo=1200") == main_bots("tictactoe")[5]
+    for variant in ("tictactoe", "connect4", "gomoku", "qubic"):
+        assert list(main_bots(variant)) == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert best_fit(variant).is_level
+    assert "first-free" not in [bot.spec for bot in main_bots("renju").values()]
+    assert stronger("tictactoe", "level:elo=1200") == main_bots("tictactoe")[4]
     assert stronger("tictactoe", "minimax") is None
     assert best_fit("gomoku", 8).spec == "threats:nodes=500"
     assert best_fit("gomoku", 1).spec == "random"

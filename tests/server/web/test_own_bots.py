@@ -54,12 +54,11 @@ def test_home_page_begins_with_games_and_tournaments_of_own_bots(server: ServerU
                 join = {**form, "bot": f"bots/{bot}"}
                 assert site.post(f"/tournaments/{name}/join", join, cookie=cookie).status == 303
         assert site.post("/tournaments/una-now/start", form, cookie=cookie).status == 303
-        game = '<a href="/tournaments/una-now/games/1">una-one</a>'
+        game = '<a class="plays" href="/tournaments/una-now/games/1">Live</a>'
         eventually(lambda: game in site.get("/", cookie=cookie).text)
         text = site.get("/", cookie=cookie).text
         assert text.index('<a href="/tournaments/una-now">una-now</a>') < text.index(">una-next</a>")
         assert "Start: when the organiser starts it" in text
-        assert "Playing now" in text
         assert "Enter your bot" not in text
         assert "Bots play noughts and crosses" not in text.partition("<body")[2]
         # The same page for a visitor.

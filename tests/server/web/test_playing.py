@@ -148,7 +148,7 @@ def test_hint_shows_a_good_move_to_the_side_to_move(tables: Site, browser: Brows
 def test_points_are_counted_and_a_stronger_bot_is_offered_after_a_win(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         start_game(page, "house:first-free")
-        expect(page.locator(".player.second")).to_contain_text("1: beginner")
+        expect(page.locator(".player.second")).to_contain_text("2: very easy")
         expect(page.locator("#points-first")).to_have_text("0")
         play_cells(page, "a1", "b1", "c1")
         expect(page.locator("#points-first")).to_have_text("1")
@@ -166,8 +166,8 @@ def test_points_are_counted_and_a_stronger_bot_is_offered_after_a_win(tables: Si
         expect(page.locator("#stronger")).to_be_hidden()
         page.get_by_role("button", name="Swap sides").click()
         play_cells(page, "a1", "b1", "c1")
-        page.get_by_role("button", name="Play a stronger bot: level 1100 (2: very easy)").click()
-        expect(page.locator("h1")).to_have_text("You – level 1100")
+        page.get_by_role("button", name="Play a stronger bot: level 1200 (3: easy)").click()
+        expect(page.locator("h1")).to_have_text("You – level 1200")
         expect(page.locator("#points-first")).to_have_text("0")
 
 

@@ -10,6 +10,7 @@ from noughts_referee.rules import parse_variant
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.house_bots import best_fit
 from noughts_server.web.play_tables import TableSettings
+from tests.server.web.playing import choose_opponent
 from tests.support.browser import page_in
 from tests.support.processes import eventually
 from tests.support.random_games import random_moves
@@ -106,7 +107,7 @@ def test_visitor_tries_a_position_and_takes_back_only_later_moves(tables: Site, 
         page.locator("#on").click()
         page.get_by_role("link", name="Play from here").click()
         expect(page.get_by_role("group", name="Start position").locator(".stone")).to_have_count(2)
-        page.locator("[name=opponent][value='house:first-free']").check()
+        choose_opponent(page, "house:first-free")
         page.get_by_role("button", name="Play").click()
         expect(page.locator("#status")).to_have_text("Your turn: you are X.")
         expect(page.locator("#board .stone")).to_have_count(2)

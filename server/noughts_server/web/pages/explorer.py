@@ -36,4 +36,11 @@ async def explorer_page(website: Website, request: Request) -> Response:
         response = await opening_moves(variant, time_class)
     game = {"board": geometry(rating_list.rpartition("/")[0]), "moves": moves}
     split_names = [name.rpartition("/") for name in lists]
-    return await website.views.page(request, "explorer.html.jinja", position=response, lists=split_names, game=game)
+    return await website.views.page(
+        request,
+        "explorer.html.jinja",
+        position=response,
+        lists=split_names,
+        game=game,
+        all_moves=query.get("all") == "yes",
+    )

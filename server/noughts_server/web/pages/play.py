@@ -1,7 +1,7 @@
 """Playing in the browser: the page that opens a table, and the table itself with the actions of its buttons."""
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from starlette.requests import Request
@@ -118,7 +118,7 @@ def _proposed_bot(variant: str) -> str:
         return PERSON
 
 
-def _strengths(variant: str) -> dict[str, int]:
+def _strengths(variant: str) -> Mapping[str, int]:
     """Return the strengths of the bots that play this variant, by spec; empty for an unknown variant."""
     try:
         return strengths(variant)
@@ -127,11 +127,11 @@ def _strengths(variant: str) -> dict[str, int]:
 
 
 def _main_bots(variant: str) -> list[HouseBot]:
-    """Return the bots that the form shows first: one of each strength; all bots for an unknown variant."""
+    """Return the bots that the form shows first: one of each strength; for an unknown variant, all but the levels."""
     try:
         return list(main_bots(variant).values())
     except VariantError:
-        return list(HOUSE_BOTS)
+        return [bot for bot in HOUSE_BOTS if not bot.is_level]
 
 
 def _house(variant: str, *, only_players: bool) -> list[HouseBot]:

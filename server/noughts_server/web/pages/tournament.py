@@ -17,7 +17,7 @@ from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, brackets, words
 from noughts_server.web.documents import Document, enum_words, renamed
 from noughts_server.web.expected_games import whole_number_of_games
-from noughts_server.web.joining import takes_entries, takes_first_entries
+from noughts_server.web.joining import start_order, takes_entries, takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import OwnHandler, Person, Website
@@ -39,6 +39,8 @@ _GAMES_OF_PACE = 100
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
 _ROWS_OF_STANDINGS = 100
+_NEXT_STARTS = 5
+"""Open tournaments that the page of one that was cancelled before its start names."""
 _UNDER_WAY = ("running", "paused")
 _REFUSED = (400, 403, 404, 409, 429)
 """Statuses of failures that the page with the form explains."""
@@ -140,6 +142,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "reached": brackets.reached(rounds),
         "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
         "cancelled_in": current_round(tournament, crosstable) if tournament["state"] == "cancelled" else None,
+        "next_starts": await _next_starts(website, tournament) if tab == _OVERVIEW else [],
         "stopped_games": stopped_games,
         "stopped_bots": brackets.losers(stopped_games),
         "boards": live[0],
@@ -205,6 +208,15 @@ async def _stopped_games(website: Website, tournament: Document) -> list[Documen
         if not page["next_page_token"]:
             return games
         request.page_token = page["next_page_token"]
+
+
+async def _next_starts(website: Website, tournament: Document) -> list[Document]:
+    """Return the open tournaments that start first, if this one was cancelled before its start."""
+    if tournament["state"] != "cancelled" or tournament["start_time"]:
+        return []
+    request = tournaments_pb2.ListTournamentsRequest(state=tournaments_pb2.TOURNAMENT_STATE_OPEN)
+    opened = await website.upstream.ask(website.upstream.tournaments.ListTournaments, request)
+    return sorted(opened["tournaments"], key=start_order)[:_NEXT_STARTS]
 
 
 async def _live_games(website: Website, tournament: Document) -> tuple[list[Document], list[int]]:
