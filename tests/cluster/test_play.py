@@ -100,7 +100,6 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
             assert (await here.ask("Get", "other")).state == TOURNAMENT_STATE_CANCELLED
             await _all_over(observers)
         assert [gap for observer in observers for gap in observer.gaps] == []
-        assert sum(observer.plies for observer in observers)
         seen = [observer.view.tournaments for observer in observers if observer.name == "tournaments/league"]
         assert [view["tournaments/league"].games_done for view in seen] == [1_200, 1_200]
         await cluster.check_records("league", challenged)
