@@ -52,13 +52,13 @@ def level_bots(bots: Iterable[Document]) -> dict[int, Document]:
 _LEVEL = "level:elo="
 _LEVELS = sorted({elo for rows in levels().values() for elo, level in rows.items() if level.step is not None})
 """All levels but the lowest, which plays as `random`."""
-_LEVEL_WORDS = N_("Makes as many mistakes as its rating says: 1,000 plays at random.")
 
 
 @dataclass(frozen=True, slots=True)
 class HouseBot:
     spec: str
     description: str
+    """Empty for levels, which the form explains together."""
     ratings: Mapping[str, int] = field(default_factory=dict, hash=False)
     """Its ratings by variant. Only differences within a variant count."""
     is_filler: bool = False
@@ -105,7 +105,7 @@ HOUSE_BOTS = (
         is_filler=True,
     ),
     *(
-        HouseBot(f"{_LEVEL}{elo}", _LEVEL_WORDS, {
+        HouseBot(f"{_LEVEL}{elo}", "", {
             variant: rows[elo].rating for variant, rows in levels().items() if elo in rows
         })
         for elo in _LEVELS

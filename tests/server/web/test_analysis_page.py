@@ -134,7 +134,7 @@ def test_page_of_another_site_starts_no_analysis(site: Site) -> None:
 def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
     section = analysed_page(site, "tournaments/large/games/1")
     assert "allowed a forced win" in section
-    assert "Forced wins that were found" in section
+    assert "Began to play a forced win" in section
     assert len(gzip.compress(site.get("/tournaments/large/games/1").text.encode())) < 60_000
 
 

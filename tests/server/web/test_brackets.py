@@ -226,7 +226,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "not played" in bracket
     assert not re.search("games over|to be decided|extra pairs|playing|winner", bracket)
     assert "stopped by the organiser" not in rest
-    assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == [""] * 4
+    assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == ["–"] * 4
     assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
     assert "Tie broken" not in page
     assert "cancelled <time" in page
@@ -290,7 +290,7 @@ async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: 
     assert re.findall('<li><a href="/tournaments/([^"]+)">', page.partition("Upcoming starts")[2]) == ["later"]
     assert "No game was played, and no rating changed." in page
     assert "ended <time" not in page
-    assert 'href="/tournaments?state=open">Upcoming tournaments<' in page
+    assert 'href="/tournaments?state=open">All upcoming tournaments<' in page
     assert not re.search("Export|>Games<|0 of 0", page)
 
 

@@ -132,7 +132,7 @@ async def bot_page(
         failed_form="" if failure is None else "challenge" if wish else "describe",
         edits=person is not None and (person.owner == bot["owner"] or person.is_admin),
         statistics=statistics,
-        games=games["games"],
+        games=sorted(games["games"], key=lambda game: str(game["end_time"]), reverse=True),
         rivals=await _possible_challengers(website, person, bot),
         ratings=list(zip_longest(lists, curves, fillvalue=_Curves())),
         submission=versions[0]["submission"] if versions else None,

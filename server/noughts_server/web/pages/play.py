@@ -64,7 +64,9 @@ async def _form_page(website: Website, request: Request, values: Document, failu
     moves = start_moves(values["variant"], values["moves"])
     bots: list[Document] = []
     if play_tables is not None:
-        list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS, order="rating")
+        list_online = bots_pb2.ListBotsRequest(
+            online_only=True, page_size=_MOST_BOTS, order="rating", with_view_ratings=True
+        )
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
         bots = [
             bot

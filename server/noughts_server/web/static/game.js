@@ -22,6 +22,7 @@ const { first, second } = game; // The names as the page shows them: the feed ha
 let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
 let ply = linkedPly() ?? game.moves.length;
+let isChosen = linkedPly() !== null; // Whether the visitor has chosen the position, and not this page.
 let following = ply === game.moves.length;
 let left = game.moves.length; // The number of moves when the visitor left the newest position.
 let playing = 0;
@@ -43,6 +44,7 @@ function show() {
   set(by("words"), words);
   set(by("outcome"), outcome());
   by("outcome").className = `outcome ${game.state}`;
+  by("outcome").classList.toggle("drawn", game.result === "1/2-1/2");
   if (by("link")) by("link").value = `${location.origin}/${game.name}?ply=${ply}`;
   if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${numbers}`;
   if (by("png")) by("png").href = `/${game.name}.png?ply=${ply}`;
@@ -59,7 +61,7 @@ function show() {
     ["end", ply === game.moves.length],
   ])
     by(id).disabled = off;
-  const mistake = showMistakes(game, ply, cell, go);
+  const mistake = showMistakes(game, isChosen ? ply : -1, cell, go);
   if (board) showBetter(board.svg, game, mistake);
   showTry(mistake);
   showOpinion(game, ply);
@@ -175,6 +177,7 @@ function scrollToMove() {
 
 function go(to) {
   const before = ply;
+  isChosen = true;
   if (following) left = game.moves.length;
   ply = Math.max(0, Math.min(game.moves.length, to));
   following = ply === game.moves.length;

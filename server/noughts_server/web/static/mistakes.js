@@ -1,8 +1,9 @@
 // The mistakes that the analysis found, next to the board. Each leads to its position, with the better moves on the board.
 import { centres, element, ghost } from "./board.js";
-import { ngettext } from "./words.js";
+import { _, ngettext } from "./words.js";
 
 const MOST_BETTER = 8; // Better moves that are drawn.
+const MOST_BUTTONS = 14; // The last mistakes, which decide a game; a button shows the others.
 const by = (id) => document.getElementById(id);
 
 // Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, the better moves, and a
@@ -40,12 +41,15 @@ export function showMistakes(game, ply, cell, go) {
   const all = mistakes();
   const here = all.find((each) => each.ply === ply - 1);
   const buttons = by("mistake-buttons");
-  if (buttons.children.length !== all.length)
+  if (buttons.querySelectorAll("[data-ply]").length !== all.length)
     buttons.replaceChildren(
-      ...all.map((each) => {
+      ...earlier(buttons, all.length - MOST_BUTTONS),
+      ...all.map((each, at) => {
         const button = document.createElement("button");
         const mark = document.createElement("b");
         button.type = "button";
+        button.dataset.ply = each.ply;
+        button.classList.toggle("early", at < all.length - MOST_BUTTONS);
         mark.textContent = each.mark;
         button.append(`${each.ply + 1}. ${cell(game.moves[each.ply])}`, mark);
         button.title = each.words;
@@ -53,7 +57,7 @@ export function showMistakes(game, ply, cell, go) {
         return button;
       }),
     );
-  [...buttons.children].forEach((button, at) => {
+  [...buttons.querySelectorAll("[data-ply]")].forEach((button, at) => {
     if (all[at] === here) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   });
@@ -61,6 +65,19 @@ export function showMistakes(game, ply, cell, go) {
   if (by("mistake").textContent !== words) by("mistake").textContent = words;
   place.hidden = !words || by("analysis")?.dataset.state === "unavailable"; // The section below the board says why.
   return here;
+}
+
+// Returns the button that shows the earlier mistakes, if there are any.
+function earlier(place, number) {
+  if (number <= 0) return [];
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = _("%(number)s earlier", { number });
+  button.addEventListener("click", () => {
+    place.classList.add("all");
+    button.remove();
+  });
+  return [button];
 }
 
 // Returns the number of mistakes or, without one, what the analysis says.

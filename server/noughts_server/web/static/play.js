@@ -258,6 +258,7 @@ function show() {
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
   by("status").classList.toggle("lost", lost());
+  by("status").classList.toggle("drawn", game.result === "1/2-1/2");
   by("again").classList.toggle("main", over() && !(lesson && by("from-here")));
   by("resign").disabled = over() || table.waiting;
   if (by("hint")) by("hint").disabled = !mine() || !board;
