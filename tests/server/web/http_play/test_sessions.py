@@ -115,7 +115,7 @@ def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) 
 
 def test_a_bot_that_thinks_about_a_move_is_not_idle(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
-        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=0.3)))
+        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=2.0)))
         organiser = stack.enter_context(organiser_at(server))
         pair = bots(site, server, "thinker", "other")
         time = types_pb2.TimeControl(move_us=60_000_000)
