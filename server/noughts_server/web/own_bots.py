@@ -63,6 +63,12 @@ class OwnBots:
         return next((game for game in self.games.values() if game.partition("/games/")[0] == tournament), "")
 
     @property
+    def shown(self) -> list[Document]:
+        """The tournaments that the home page names: first those in which a bot plays a game now."""
+        first = self.tournaments[:_MOST_RESULTS]
+        return sorted(first, key=lambda tournament: not self.game_in(tournament["name"]))
+
+    @property
     def other_games(self) -> dict[str, str]:
         """The games that are in none of these tournaments, as those of challenges, by the names of the bots."""
         names = {tournament["name"] for tournament in self.tournaments}

@@ -147,9 +147,11 @@ def test_script_waits_for_the_analysis_and_draws_its_lines(site: Site) -> None:
         expect(focusable).to_have_count(1)
         expect(page.locator("#moves a").filter(has_text="?")).to_have_count(mistakes)
         # Next to the board, a button for each mistake leads to its position, with the better moves.
-        buttons = page.locator("#mistake-buttons button")
+        buttons = page.locator("#mistake-buttons [data-ply]")
         expect(buttons).to_have_count(mistakes)
         expect(page.locator("#mistake")).to_contain_text("to see the better move")
+        expect(buttons.first).to_be_hidden()
+        page.locator("#mistakes").get_by_role("button", name=f"{mistakes - 8} earlier").click()
         buttons.first.click()
         expect(buttons.first).to_have_attribute("aria-current", "step")
         expect(page.locator("#mistake")).to_contain_text("Better:")

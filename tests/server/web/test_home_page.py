@@ -147,7 +147,7 @@ async def test_tile_names_no_leader_before_the_first_ranks() -> None:
     "climbers, words",
     [
         ((), "No end; bots can join at any time"),
-        ((Climber("bots/b", 20.6), Climber("bots/a", 3.0)), "Climbing: b +21, a +3"),
+        ((Climber("bots/b", 20.6), Climber("bots/a", 3.0)), "Rating up: b +21, a +3"),
     ],
 )
 async def test_tile_of_a_ladder_names_its_climbers(climbers: tuple[Climber, ...], words: str) -> None:

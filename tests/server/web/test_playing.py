@@ -51,7 +51,7 @@ def test_winning_line_is_green_and_losing_line_is_red(tables: Site, browser: Bro
         page.get_by_role("button", name="Swap sides").click()
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
-        expect_status(page, "first-free has won: three in a row.")
+        expect_status(page, "You have lost: three in a row.")
         expect(page.locator("#status")).to_have_class("outcome ended lost")
         expect(page.locator("svg.board.lost .won")).to_have_count(3)
         red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
@@ -127,7 +127,7 @@ def test_message_about_a_refused_move_is_removed_by_the_next_move(tables: Site, 
             expect(waiting.locator("#problem")).to_have_text("Wait: it is not your turn.")
             play_cells(mover, name)
             expect(waiting.locator("#problem")).to_have_text("")
-        expect_status(two, "The other person has won: three in a row.")
+        expect_status(two, "You have lost: three in a row.")
 
 
 def test_hint_shows_a_good_move_to_the_side_to_move(tables: Site, browser: Browser) -> None:
@@ -206,7 +206,7 @@ def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None
         for page, name in ((one, "b2"), (two, "a1"), (one, "b3"), (two, "c3"), (one, "b1")):
             play_cells(page, name)
         expect_status(one, "You have won: three in a row.")
-        expect_status(two, "The other person has won: three in a row.")
+        expect_status(two, "You have lost: three in a row.")
         expect(two.locator("svg.board.lost")).to_be_visible()
         expect(two.get_by_role("button", name="Take back")).to_have_count(0)
         # Each of them can start the next game, in which both take part.
@@ -270,8 +270,8 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         start_game(page, "bots/ada-bot", begins="they")
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
-        expect_status(page, "ada-bot has won: three in a row.")
-        page.get_by_role("link", name="Share this game").click()
+        expect_status(page, "You have lost: three in a row.")
+        page.get_by_role("link", name="See and share this game").click()
         expect(page.locator("#outcome")).to_contain_text("ada-bot won, 1-0")
         # Spectators see no numbers of guests, also after the feed has sent the game.
         expect(page).to_have_title("1-0 ada-bot - Guest - Noughts")
@@ -294,7 +294,7 @@ def test_a_lost_game_shows_the_mistake_and_can_be_played_again_from_there(tables
         play_cells(page, "a1", "b1")
         buttons = page.locator(".table .actions")
         place = buttons.bounding_box()
-        expect_status(page, "first-free has won: three in a row.")
+        expect_status(page, "You have lost: three in a row.")
         expect(page).to_have_title(re.compile("^Lost: first-free - You"))
         expect(page.locator("#lesson")).to_be_visible()
         assert buttons.bounding_box() == place  # they stay under the pointer

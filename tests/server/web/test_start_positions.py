@@ -43,7 +43,7 @@ def test_each_ply_of_a_game_has_a_link_to_its_position(tables: Site, cup: str) -
         assert "Play from here" in page
     last_page = tables.get(f"/{game['name']}").text
     assert link_of(last_page) == f"/play?variant=tictactoe&moves={','.join(map(str, moves[:-1]))}"
-    assert "Play instead of the last move" in last_page
+    assert "Take over before the last move" in last_page
     assert "Start position" in tables.get(link_of(last_page)).text
 
 

@@ -31,6 +31,7 @@ from noughts_server.web.house_bots import (
     stronger,
 )
 from noughts_server.web.known_game import known_game
+from noughts_server.web.pages.bots import shown_rating
 from noughts_server.web.pages.website import Website
 from noughts_server.web.play_tables import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayTable, Wish
 from noughts_server.web.signin import read_form
@@ -73,6 +74,7 @@ async def _form_page(website: Website, request: Request, values: Document, failu
             for bot in online
             if not play_tables.is_seat(bot["name"]) and words.short(bot["name"]) not in _HOUSE_NAMES
         ]
+        bots.sort(key=lambda bot: shown_rating(bot["summary"]), reverse=True)
     levels = level_bots(bots)
     level_names = {bot["name"] for bot in levels.values()}
     own_tables = [] if play_tables is None else play_tables.tables_of(request.cookies.get(_BROWSER, ""))

@@ -128,7 +128,7 @@ function showTry(mistake) {
   const start = mistake ? mistake.ply : Math.min(ply, game.moves.length - (over ? 1 : 0));
   const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
   link.href = `/play?${query}`;
-  const words = mistake ? _("Play instead of this mistake") : _("Play instead of the last move");
+  const words = mistake ? _("Take over before this mistake") : _("Take over before the last move");
   set(link, start === ply ? _("Play from here") : words);
 }
 

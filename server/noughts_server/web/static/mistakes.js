@@ -3,7 +3,7 @@ import { centres, element, ghost } from "./board.js";
 import { _, ngettext } from "./words.js";
 
 const MOST_BETTER = 8; // Better moves that are drawn.
-const MOST_BUTTONS = 14; // The last mistakes, which decide a game; a button shows the others.
+const MOST_BUTTONS = 8; // The last mistakes, which decide a game; a button shows the others.
 const by = (id) => document.getElementById(id);
 
 // Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, the better moves, and a

@@ -171,6 +171,7 @@ function status() {
     const values = { player: table.names[winner], reason };
     if (alone && winner === me) return _("You have won: %(reason)s.", values);
     if (alone && game.termination === "resigned") return _("You have resigned.");
+    if (lost()) return _("You have lost: %(reason)s.", values);
     return _("%(player)s has won: %(reason)s.", values);
   }
   if (table.waiting) return _("Waiting for the other person.");

@@ -88,6 +88,7 @@ function showNumbers(numbers, boards) {
 
 function showProgress(tournament) {
   const bar = document.getElementById("progress");
+  if (!bar) return; // The page of a bracket and of a ladder has no progress by games.
   const { games_done: done, games_total: scheduled } = tournament;
   document.getElementById("progress-part").hidden = !scheduled;
   if (!scheduled) return;
