@@ -135,7 +135,7 @@ async def test_a_server_without_free_descriptors_refuses_a_process(
 async def test_a_server_that_does_not_answer_is_an_error() -> None:
     server = ForkServer("forks_anything", answer_seconds=0.2)
     server.load()
-    (stopped,) = children_that_run("forks_anything")
+    (stopped,) = eventually(lambda: children_that_run("forks_anything"))
     stopped.suspend()
     try:
         with pytest.raises(TimeoutError, match=r"did not answer within 0\.2 s"):
