@@ -69,7 +69,9 @@ class Chart:
     def labels(self, ticks: Iterable[Tick]) -> None:
         """Write labels below the plot."""
         for tick in ticks:
-            self._text("across", self._x(tick.value), self._below + 18, tick.text)
+            x = self._x(tick.value)
+            # On a narrow page the letters are larger than the margin.
+            self._text("across last" if x > self._right - 1 else "across", x, self._below + 18, tick.text)
 
     def titles(self, across: str, up: str = "") -> None:
         """Write the names of both axes."""
