@@ -6,7 +6,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.core.messages import in_language
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.languages import languages
-from noughts_server.web.own_bots import OwnResult
+from noughts_server.web.own_bots import OwnBots, OwnResult
 from noughts_server.web.running_stages import Round
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
@@ -37,6 +37,17 @@ def test_result_of_own_bots_is_in_the_language_of_the_page() -> None:
 def test_result_of_own_bots_in_a_match_is_its_score() -> None:
     assert str(OwnResult([standing("ann", 1, 3), standing("bob", 2, 1)], ["bots/bob"])) == "ann 3–1 bob"
     assert str(OwnResult([standing("ann", 1), standing("bob", 1)], ["bots/bob"])) == "No result yet"
+
+
+def test_tournaments_with_a_live_game_come_first_and_other_games_apart() -> None:
+    own = OwnBots(
+        games={"bots/a": "tournaments/late/games/2", "bots/b": "tournaments/challenge/games/1"},
+        tournaments=[{"name": "tournaments/early"}, {"name": "tournaments/late"}],
+        results={},
+    )
+    assert [each["name"] for each in own.shown] == ["tournaments/late", "tournaments/early"]
+    assert own.game_in("tournaments/late") == "tournaments/late/games/2"
+    assert own.other_games == {"bots/b": "tournaments/challenge/games/1"}
 
 
 @pytest.mark.processes
