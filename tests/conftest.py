@@ -81,6 +81,24 @@ def pytest_configure() -> None:
                 signal.signal(number, default_handler)
 
 
+class _FailedTests:
+    """Names a failed test at once: its error comes at the end of the run, which can be stopped before."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._reporter.write_line(f"\nfailed: {report.nodeid}", red=True)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:  # a worker has none
+        session.config.pluginmanager.register(_FailedTests(reporter))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Let one worker collect first: it compiles each module once, and the others load the stored results."""

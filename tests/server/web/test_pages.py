@@ -104,7 +104,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
         eventually(lambda: "Move 2" in site.get("/").text)
         text = site.get("/").text
         assert f'<a href="/{game.name}">Watch this game</a>' in text
-        assert re.search(r'class="rating">1[45]\d\d<', text)
+        assert re.search(r'class="rating">1[45]\d\d\??<', text)
         assert re.search(r"Longest game · Gomoku, \d+ moves<", text)
         assert "Closest clock" in text
         assert re.search("moves? a second", text.partition("<footer>")[2])
@@ -231,7 +231,7 @@ def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
         for bot, (decisions, blunders) in judged_counts(60).items():
             assert decisions >= 30
             share = f"{100 * (1 - blunders / decisions):.1f} %"
-            assert f"Accuracy {share}: {blunders} blunder" in site.get(f"/bots/{bot}").text
+            assert f"Accuracy {share}: {blunders} mistake" in site.get(f"/bots/{bot}").text
             assert f'>{share} <span class="muted">({decisions})</span></td>' in site.get("/leaderboard").text
         assert "<i>Accuracy</i> is the share of decisions" in site.get("/leaderboard").text
 
