@@ -19,7 +19,7 @@ _MOST_BOTS = 10
 _MOST_UNKNOWN = 4
 """Tournaments that are looked up."""
 _MOST_RESULTS = 3
-"""Tournaments whose standings are looked up."""
+"""Tournaments whose standings are looked up, and which the home page names."""
 _ORDER = ("running", "paused", "open")
 
 

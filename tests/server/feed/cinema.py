@@ -130,6 +130,17 @@ class WatchedServer:
                 for task in running:
                     task.cancel()
 
+    async def featured_boards(self, games_running: dict[str, int]) -> list[pb.WatchedGame]:
+        """Return the four boards of featured games, as soon as these tournaments play so many games."""
+        for name, games in games_running.items():
+            tournament = self.watch(name)
+            while not tournament.view.has_snapshot or tournament.view.tournaments[name].games_running < games:
+                await tournament.read_message()
+        watching = self.watch("featured")
+        while len(watching.view.games) < 4:
+            await watching.read_message()
+        return list(watching.view.games.values())
+
     async def game(self, number: int = 1) -> games_pb2.Game:
         """Return a stored game of `cup`."""
         request = games_pb2.GetGameRequest(name=f"{CUP}/games/{number}")

@@ -126,14 +126,8 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: WatchedServer, 
         for name in ("ada", "bob"):
             await cinema.client.join(token, name, "rival")
         await cinema.client.start(token, "rival")
-        for name in (CUP, "tournaments/rival"):
-            tournament = cinema.watch(name)
-            while not tournament.view.has_snapshot or tournament.view.tournaments[name].games_running < 2:
-                await tournament.read_message()
-        watching = cinema.watch("featured")
-        while len(watching.view.games) < 4:
-            await watching.read_message()
-        slugs = sorted(name.split("/")[1] for name in watching.view.games)
+        boards = await cinema.featured_boards({CUP: 2, "tournaments/rival": 2})
+        slugs = sorted(game.name.split("/")[1] for game in boards)
         assert slugs == ["cup", "cup", "rival", "rival"]
 
 
@@ -145,11 +139,6 @@ async def test_boards_are_shared_by_the_pairs_of_a_tournament(cinema: WatchedSer
         for name in names:
             await cinema.client.join(token, name)
         await cinema.client.start(token)
-        running = cinema.watch(CUP)
-        while not running.view.has_snapshot or running.view.tournaments[CUP].games_running < 12:
-            await running.read_message()
-        watching = cinema.watch("featured")
-        while len(watching.view.games) < 4:
-            await watching.read_message()
-        pairs = Counter(frozenset((game.first, game.second)) for game in watching.view.games.values())
+        boards = await cinema.featured_boards({CUP: 12})
+        pairs = Counter(frozenset((game.first, game.second)) for game in boards)
         assert sorted(pairs.values()) == [2, 2]
