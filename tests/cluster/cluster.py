@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sysconfig
 import tempfile
@@ -38,7 +39,7 @@ from tests.support.databases import (
     socket_folder,
     url_of,
 )
-from tests.support.namespaces import enter
+from tests.support.namespaces import Host, enter
 from tests.support.patience import PATIENCE
 
 Returned = TypeVar("Returned")
@@ -103,8 +104,10 @@ class Relay:
         self._is_connected = asyncio.Event()
         self._is_connected.set()
 
-    async def start(self, host: str = "127.0.0.1") -> None:
-        self._server = await asyncio.start_server(self._accept, host, self.port)
+    async def start(self, listener: socket.socket | None = None) -> None:
+        """Listen with `listener`, otherwise at a free port of this machine, after a stop at the same as before."""
+        listener = listener or socket.create_server(("127.0.0.1", self.port))
+        self._server = await asyncio.start_server(self._accept, sock=listener)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
@@ -437,8 +440,8 @@ async def postgresql_killed() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def distant_addresses(cluster: Cluster, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, str, list[Relay]]]:
-    """Yield addresses of bus and database behind relays at `host`, and the relays, which can be cut."""
+async def distant_addresses(cluster: Cluster, host: Host | None = None) -> AsyncIterator[tuple[str, str, list[Relay]]]:
+    """Yield addresses of bus and database behind relays, for `host` at its gate, and the relays, which can be cut."""
 
     async def bus() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", cluster.nats.port)
@@ -448,11 +451,12 @@ async def distant_addresses(cluster: Cluster, host: str = "127.0.0.1") -> AsyncI
 
     cables = [Relay(bus), Relay(database)]
     for cable in cables:
-        await cable.start(host)
+        await cable.start(host.listener() if host else None)
+    address = host.gate_address if host else "127.0.0.1"
     try:
         yield (
-            f"nats://{host}:{cables[0].port}",
-            f"postgresql+psycopg://postgres@{host}:{cables[1].port}/{cluster.database_name}",
+            f"nats://{address}:{cables[0].port}",
+            f"postgresql+psycopg://postgres@{address}:{cables[1].port}/{cluster.database_name}",
             cables,
         )
     finally:

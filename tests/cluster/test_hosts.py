@@ -19,7 +19,7 @@ async def test_games_of_a_disconnected_referee_move_to_another() -> None:
     with another_host() as host:
         async with (
             running_cluster(servers=1, referees=1) as cluster,
-            distant_addresses(cluster, host.own_address) as (bus, database, _),
+            distant_addresses(cluster, host) as (bus, database, _),
         ):
             far = await cluster.start_referee("--insecure", bus=bus, database=database, host=host.name)
             cluster.start_bots(names, "Unhurried")

@@ -1,60 +1,76 @@
-"""Network namespaces that act as further hosts, each with a pair of virtual interfaces. They need root."""
+"""Network namespaces that act as further hosts and as the network to them. They need root.
+
+The interfaces of this machine stay as they are: Chromium ends all its requests when one appears or goes, and other
+tests use it at the same time.
+"""
 
 import ctypes
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import pytest
 
 from tests.support.tools import NOT_TRIED
 
 _NETWORK = 0x40000000  # CLONE_NEWNET
+_CABLE = "cable"  # the name of the interface at both of its ends
 _numbers = itertools.count()
 
 
 class Host:
-    """A host with the address `there`. `here` is the address of this machine on their common link."""
+    """A host and, at the other end of its cable, a gate: programs of this machine can listen there for the host.
 
-    def __init__(self, name: str, number: int) -> None:
+    The gate has the address `gate_address` on their common link. The host has no other way out.
+    """
+
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.own_address, self.other_address = (f"10.{200 + number % 50}.{os.getpid() % 250}.{end}" for end in (1, 2))
-        self._end = f"{name}a"[:15]  # the longest name of an interface in Linux
+        self.gate_address = "10.200.0.1"
+        self._gate = f"{name}g"
 
     def connect(self) -> None:
-        """Create the namespace and the link. Raises CalledProcessError."""
-        other = f"{self.name}b"[:15]
-        _ip("netns", "add", self.name)
-        _ip("link", "add", self._end, "type", "veth", "peer", "name", other)
-        _ip("link", "set", other, "netns", self.name)
-        _ip("addr", "add", f"{self.own_address}/30", "dev", self._end)
-        _ip("link", "set", self._end, "up")
-        for words in (("addr", "add", f"{self.other_address}/30", "dev", other), ("link", "set", other, "up")):
-            _ip("-n", self.name, *words)
-        _ip("-n", self.name, "link", "set", "lo", "up")
+        """Create the host, the gate and the cable between them. Raises CalledProcessError."""
+        for namespace in (self.name, self._gate):
+            _ip("netns", "add", namespace)
+            _ip("-n", namespace, "link", "set", "lo", "up")
+        _ip("-n", self._gate, "link", "add", _CABLE, "type", "veth", "peer", "name", _CABLE, "netns", self.name)
+        for namespace, address in ((self._gate, self.gate_address), (self.name, "10.200.0.2")):
+            _ip("-n", namespace, "addr", "add", f"{address}/30", "dev", _CABLE)
+            _ip("-n", namespace, "link", "set", _CABLE, "up")
+
+    def listener(self) -> socket.socket:
+        """Return a socket that waits at a free port of the gate and can be used from any namespace."""
+        with open("/proc/thread-self/ns/net", "rb") as own:
+            enter(self._gate)
+            try:
+                return socket.create_server((self.gate_address, 0))
+            finally:
+                _set_namespace(own)
 
     def cut(self) -> None:
-        """Take the link down: packets are lost without an error at either end."""
-        _ip("link", "set", self._end, "down")
+        """Pull the cable: packets are lost without an error at either end."""
+        _ip("-n", self._gate, "link", "set", _CABLE, "down")
 
     def restore(self) -> None:
-        """Take the link up again."""
-        _ip("link", "set", self._end, "up")
+        """Plug the cable in again."""
+        _ip("-n", self._gate, "link", "set", _CABLE, "up")
 
     def remove(self) -> None:
-        """Remove the link and the namespace."""
-        subprocess.run(["ip", "link", "del", self._end], capture_output=True, check=False)
-        subprocess.run(["ip", "netns", "del", self.name], capture_output=True, check=False)
+        """Remove host, gate and cable."""
+        for namespace in (self.name, self._gate):
+            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, check=False)
 
 
 @contextmanager
 def another_host() -> Iterator[Host]:
     """Run a second host on this machine. Without the permission for it, skip the test; the run reports that."""
-    number = next(_numbers)
-    host = Host(f"n{os.getpid()}x{number}", number)
+    host = Host(f"n{os.getpid()}x{next(_numbers)}")
     if shutil.which("ip") is None:
         pytest.skip(f"{NOT_TRIED}several hosts; no iproute2 here")
     try:
@@ -68,10 +84,14 @@ def another_host() -> Iterator[Host]:
 
 
 def enter(name: str) -> None:
-    """Move this process to the host of this name."""
+    """Move this thread to the host of this name; in a new process, all that follows is there."""
     with open(f"/run/netns/{name}", "rb") as namespace:
-        if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
-            raise OSError(ctypes.get_errno(), f"setns {name}")
+        _set_namespace(namespace)
+
+
+def _set_namespace(namespace: BinaryIO) -> None:
+    if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
+        raise OSError(ctypes.get_errno(), f"setns {namespace.name}")
 
 
 def _ip(*words: str) -> None:
