@@ -57,6 +57,14 @@ class HostProcess:
         message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_FROM_BOT)
         return None if message is None else pb.PlayRequest.FromString(message)
 
+    def moves(self) -> pb.Moves:
+        """Return the moves of the next frame that has some. After a slow answer follows a frame without moves."""
+        while True:
+            answer = self.receive()
+            assert answer is not None, self.stderr_text()
+            if answer.moves.game:
+                return answer.moves
+
     def hello(self) -> pb.Hello:
         first = self.receive()
         assert first is not None, self.stderr_text()
@@ -96,10 +104,9 @@ class HostProcess:
         self.send(frame)
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):
-            answer = self.receive()
-            assert answer is not None, self.stderr_text()
-            resigned = set(answer.moves.resigned)
-            for row, (game, cell) in enumerate(zip(answer.moves.game, answer.moves.cell, strict=True)):
+            moves = self.moves()
+            resigned = set(moves.resigned)
+            for row, (game, cell) in enumerate(zip(moves.game, moves.cell, strict=True)):
                 answers[game] = None if row in resigned else cell
         return answers
 

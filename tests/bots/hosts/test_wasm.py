@@ -235,10 +235,9 @@ def test_a_loop_without_fuel_loses_on_time_and_the_module_restarts(write_module:
         child.hello()
         assert child.first_move() == 1
         child.send(question())
-        answer = child.receive()
-        assert answer is not None
-        assert (list(answer.moves.resigned), list(answer.moves.exhausted)) == ([0], [0])
-        assert list(answer.moves.reason) == ["the module used up its fuel of 100,000"]
+        moves = child.moves()
+        assert (list(moves.resigned), list(moves.exhausted)) == ([0], [0])
+        assert list(moves.reason) == ["the module used up its fuel of 100,000"]
         assert child.ask("tictactoe", {9: ()}, seeds={9: 1}) == {9: 1}
 
 
