@@ -104,9 +104,9 @@ class HostProcess:
         self.send(frame)
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):
-            moves = self.moves()
-            resigned = set(moves.resigned)
-            for row, (game, cell) in enumerate(zip(moves.game, moves.cell, strict=True)):
+            answer = self.moves()
+            resigned = set(answer.resigned)
+            for row, (game, cell) in enumerate(zip(answer.game, answer.cell, strict=True)):
                 answers[game] = None if row in resigned else cell
         return answers
 
