@@ -1,6 +1,7 @@
 """A referee on another host: it plays over a real network, and others take over when its cable is pulled."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -16,7 +17,9 @@ from tests.support.patience import PATIENCE
 @pytest.mark.timeout(200)
 async def test_games_of_a_disconnected_referee_move_to_another() -> None:
     names = ["amy", "ben", "cora"]
+    own_interfaces = socket.if_nameindex()
     with another_host() as host:
+        assert socket.if_nameindex() == own_interfaces
         async with (
             running_cluster(servers=1, referees=1) as cluster,
             distant_addresses(cluster, host) as (bus, database, _),

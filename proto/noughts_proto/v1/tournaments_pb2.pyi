@@ -568,8 +568,8 @@ class TournamentStory(_message.Message):
     SHORTEST_GAME_FIELD_NUMBER: _builtins.int
     SHORTEST_MOVES_FIELD_NUMBER: _builtins.int
     upset_game: _builtins.int
-    """The game with the biggest upset: the largest difference between the places of its winner and its loser. They are
-    places in the final standings, in a knockout seeds. Unset if the difference is less than two.
+    """The biggest upset: the game won on the board with the largest difference between the places of its winner and its
+    loser. They are places in the final standings, in a knockout seeds. Unset if the difference is less than two.
     """
     upset_winner: _builtins.str
     upset_loser: _builtins.str

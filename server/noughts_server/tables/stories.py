@@ -104,11 +104,11 @@ def story_of(
 
 
 def _upset(games: Iterable[PlayedGame], places: Mapping[int, int]) -> Upset | None:
-    """Return the first game with the largest difference of places, if it is two or more."""
+    """Return the first game won on the board with the largest difference of places, if it is two or more."""
     best: Upset | None = None
     largest = 1
     for game in games:
-        if (pair := game.winner_and_loser) is not None:
+        if game.on_board and (pair := game.winner_and_loser) is not None:
             difference = places[pair[0]] - places[pair[1]]
             if difference > largest:
                 best, largest = Upset(game.number, *pair), difference

@@ -5,6 +5,7 @@ import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
 from hashlib import blake2b
+from http import HTTPStatus
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineExhausted
+from noughts_server.core.messages import ENGLISH, _, in_language
 from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.drawing.charts import curve_css, heat_map_css
 from noughts_server.web.analyst import Analyst
@@ -154,10 +156,11 @@ def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, E
         is_page = not request.url.path.startswith(PREFIX)
         if status == 405 and request.method in ("GET", "HEAD") and is_page:
             status = 404  # this address only receives a form, so there is no page to read
-        texts = {
-            404: ("There is no such page.", "Check the address, or go to the start page."),
-            405: ("This address is read-only." if "GET" in methods else f"This address only takes {methods}.", ""),
-        }
+        with in_language(views.language(request, _NOT_FOUND_PAGE) if is_page else ENGLISH):
+            texts = {
+                404: (_("There is no such page."), _("Check the address, or go to the start page.")),
+                405: ("This address is read-only." if "GET" in methods else f"This address only takes {methods}.", ""),
+            }
         message, hint = texts.get(status, (f"This request failed ({status}).", ""))
         return await _failure_page(views, request, Failure(status, message, hint), methods)
 
@@ -185,6 +188,7 @@ def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, E
     }
 
 
+_NOT_FOUND_PAGE = "not_found.html.jinja"
 _UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")
 
 
@@ -202,6 +206,8 @@ async def _failure_page(views: Views, request: Request, failure: Failure, method
     if request.url.path.startswith(PREFIX):
         return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
     back = page_of_form(request) if request.method == "POST" else ""
+    if failure.status == HTTPStatus.NOT_FOUND and not back:
+        return await views.page(request, _NOT_FOUND_PAGE, failure, headers)
     return await views.page(request, "failed.html.jinja", failure, headers, back=back)
 
 

@@ -32,6 +32,7 @@ TRANSLATED_PAGES = frozenset(
         "games/opinion.html.jinja",
         "home.html.jinja",
         "leaderboard.html.jinja",
+        "not_found.html.jinja",
         "play/play.html.jinja",
         "play/table.html.jinja",
         "puzzles.html.jinja",

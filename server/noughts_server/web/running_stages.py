@@ -1,4 +1,4 @@
-"""How far running tournaments are, in words: the round of a knockout, Swiss or Danish, the climbers of a ladder."""
+"""How far running tournaments are, in words: rounds of tournaments, and the bot of a ladder that rises most."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +15,7 @@ from noughts_server.web.expected_games import forecast_of
 from noughts_server.web.upstream import Failure, Upstream
 
 _LISTED = 100
-"""The bots at the top of a rating list among which the climbers of a ladder are."""
-_CLIMBERS = 2
+"""The first bots of a rating list; the climber of a ladder is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class RunningStage:
     round: Round | None = None
     in_bracket: Matches | None = None
     """The matches of all rounds of a knockout, also those whose bots are not known yet."""
-    climbers: tuple[Climber, ...] = ()
+    climber: Climber | None = None
 
 
 async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tournament) -> RunningStage:
@@ -85,7 +84,7 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
                 variant=variant, time_class=time_class, page_size=_LISTED
             )
             rows = (await upstream.ask(upstream.leaderboards.GetLeaderboard, leaderboard))["rows"]
-            return RunningStage(climbers=climbers(rows, tournament.standings))
+            return RunningStage(climber=climber(rows, tournament.standings))
     except Failure:
         pass  # the page shows the rest of the tournament
     return RunningStage()
@@ -141,11 +140,11 @@ def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:
     return Round(newest, rounds) if newest else None
 
 
-def climbers(rows: Sequence[Mapping[str, Any]], standings: Iterable[tournaments_pb2.Standing]) -> tuple[Climber, ...]:
-    """Return those of the bots with games in a ladder whose ratings rise most, by the rows of a leaderboard."""
+def climber(rows: Sequence[Mapping[str, Any]], standings: Iterable[tournaments_pb2.Standing]) -> Climber | None:
+    """Return that of the bots with games in a ladder whose rating rises most, by the rows of a leaderboard."""
     played = (standing for standing in standings if standing.wins + standing.draws + standing.losses)
     bots = {words.bot(standing.bot_version) for standing in played}
     rising = [
         Climber(row["bot"], row["trend"]) for row in rows if row["bot"] in bots and row["trend"] and row["trend"] >= 1
     ]
-    return tuple(sorted(rising, key=lambda each: -each.trend)[:_CLIMBERS])
+    return max(rising, key=lambda each: each.trend, default=None)

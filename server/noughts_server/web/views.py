@@ -22,12 +22,13 @@ from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
-from noughts_server.web.expected_games import expected_games, forecast_of, whole_number_of_games
+from noughts_server.web.expected_games import forecast_of, whole_number_of_games
 from noughts_server.web.forms import wrong_fields
 from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
 from noughts_server.web.languages import COOKIE, TRANSLATED_PAGES, keep_choice, language_of, languages
 from noughts_server.web.qr import qr_code
+from noughts_server.web.ratings import shown_rating
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
@@ -164,7 +165,13 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
     )
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     use_language(templates, language)
-    templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text, wrong_fields=wrong_fields)
+    templates.filters.update(
+        words.FILTERS,
+        part=part,
+        calendar_text=calendar_text,
+        wrong_fields=wrong_fields,
+        shown_rating=shown_rating,
+    )
     functions = (
         board_svg,
         piece_svg,
@@ -179,7 +186,6 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         llr_line,
         qr_code,
         shown_accuracy,
-        expected_games,
         forecast_of,
         whole_number_of_games,
         covers,

@@ -112,14 +112,29 @@ def resource(name: str) -> str:
     return name
 
 
+def _absent(name: str) -> str:
+    """Return the sentence that there is no such resource; empty if the name is none."""
+    match name.split("/"):
+        case ["bots", bot_name]:
+            return _("There is no bot “%(bot)s”.", bot=bot_name)
+        case ["tournaments", tournament]:
+            return _("There is no tournament “%(tournament)s”.", tournament=tournament)
+        case ["tournaments", tournament, "games", ordinal]:
+            return _(
+                "There is no game %(number)s of tournament “%(tournament)s”.", number=ordinal, tournament=tournament
+            )
+    words = resource(name)
+    return f"There is no {words}." if words != name else ""
+
+
 def explained(failure: Failure) -> str:
     """Return the message of a failure as a sentence for a page, without names and marks for programs.
 
     Messages of the server begin with a small letter and end without a full stop.
     """
+    if failure.status == HTTPStatus.NOT_FOUND and (sentence := _absent(failure.subject)):
+        return sentence
     words = resource(failure.subject)
-    if failure.status == HTTPStatus.NOT_FOUND and words != failure.subject:
-        return f"There is no {words}."
     message = failure.message.replace(failure.subject, words) if failure.subject else failure.message
     sentence = message.replace("`", "")
     return sentence if sentence.endswith((".", "?")) else f"{sentence[:1].upper()}{sentence[1:]}."

@@ -42,6 +42,12 @@ def test_upset_is_the_largest_difference_of_places() -> None:
     assert story_of(games[:1], {0: 2, 1: 1}, [1]).upset is None
 
 
+def test_a_win_through_a_fault_is_no_upset() -> None:
+    fault, shorter_upset = played((3, 0, FIRST), (2, 0, FIRST))
+    games = [fault._replace(on_board=False), shorter_upset]
+    assert story_of(games, {0: 1, 1: 2, 2: 3, 3: 4}, [0]).upset == Upset(game=2, winner=2, loser=0)
+
+
 def test_longest_and_shortest_games_count_moves() -> None:
     games = played((0, 1, DRAW), (0, 1, FIRST), (0, 1, SECOND))
     story = story_of(games, {0: 1, 1: 1}, [0, 1])

@@ -47,7 +47,7 @@ def describe(site: Site, token: str, bot: str, **fields: str) -> tuple[int, str]
 def test_heads_of_columns_sort_all_bots_without_scripts(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address, java_script_enabled=False) as page:
         page.goto("/bots")
-        expect(page.locator("th[aria-sort]")).to_have_text("rated games")
+        expect(page.locator("th[aria-sort]")).to_have_text("rated games in all")
         # Ratings in different games cannot be compared.
         expect(page.get_by_role("link", name="rating", exact=True)).to_have_count(0)
         page.goto("/bots?rating_list=tictactoe/untimed&order=games")

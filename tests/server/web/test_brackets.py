@@ -210,7 +210,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
             ),
         ]
     )
-    assert "0 of 2 games over" in await page_of_cup(arena)
+    assert "begins as soon as both bots are free" in await page_of_cup(arena)
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = await page_of_cup(arena)
     assert "Cancelled after 1 game (Semifinals)" in page
@@ -291,6 +291,7 @@ async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: 
     assert "ended <time" not in page
     assert 'href="/tournaments?state=open">All upcoming tournaments<' in page
     assert not re.search("Export|>Games<|0 of 0", page)
+    assert '<div class="overview">' in page.partition("Cancelled before the start")[0]  # next to the entries
 
 
 async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:

@@ -45,7 +45,7 @@ def busy_server() -> Document:
     stages = {
         "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(9, 15)),
         "tournaments/world-swiss": RunningStage(Round(2, 5)),
-        "tournaments/ladder": RunningStage(climbers=(Climber("bots/five-1", 40.0), Climber("bots/five-2", 21.0))),
+        "tournaments/ladder": RunningStage(climber=Climber("bots/five-1", 40.0)),
     }
     live_games = [live(each, 61, moves_on(CELLS, 60, seed)) for seed, each in enumerate(running[:4])]
     clock = {"first_time": BLITZ, "second_time": BLITZ}
@@ -143,16 +143,10 @@ async def test_tile_names_no_leader_before_the_first_ranks() -> None:
     assert tile(await home_page(home_content([cup], stages=stages))) == "Round 1 of 5"
 
 
-@pytest.mark.parametrize(
-    "climbers, words",
-    [
-        ((), "No end; bots can join at any time"),
-        ((Climber("bots/b", 20.6), Climber("bots/a", 3.0)), "Rating up: b +21, a +3"),
-    ],
-)
-async def test_tile_of_a_ladder_names_its_climbers(climbers: tuple[Climber, ...], words: str) -> None:
+@pytest.mark.parametrize("climber, words", [(None, "a leads"), (Climber("bots/b", 20.6), "a leads · Rating up: b +21")])
+async def test_tile_of_a_ladder_names_the_first_and_the_climber(climber: Climber | None, words: str) -> None:
     ladder = tournament("ladder", {"a": 2.0, "b": 1.0}, tournaments_pb2.SCHEDULE_LADDER)
-    page = await home_page(home_content([ladder], stages={ladder.name: RunningStage(climbers=climbers)}))
+    page = await home_page(home_content([ladder], stages={ladder.name: RunningStage(climber=climber)}))
     assert tile(page) == words
     # A ladder has no end, so it has no bar.
     assert "<progress" not in page

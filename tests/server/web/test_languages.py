@@ -185,7 +185,7 @@ def spectators_pages(cup: str) -> list[str]:
     return [
         "/", "/tournaments", f"/{cup}", *tabs, f"/{cup}/games", f"/{cup}/games/1", f"/{cup}/games/1/embed", "/bots",
         "/bots/pascal", "/bots/pascal/against/random", "/records", "/leaderboard", "/tv", f"/{cup}/tv",
-        "/play", "/puzzles", "/explorer?variant=tictactoe",
+        "/play", "/puzzles", "/explorer?variant=tictactoe", "/nothing", "/bots/nobody",
     ]  # fmt: skip
 
 

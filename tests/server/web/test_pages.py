@@ -290,6 +290,7 @@ def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site
         for cell in move["cells"]:
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
             assert f'href="{link}"' in page
+    assert page.count('class="mirror"') == sum(len(move["cells"]) - 1 for move in openings["moves"])
     page_after_two_moves = site.get("/explorer?variant=tictactoe&moves=4,0").text
     assert re.findall(r"<li><a [^>]*>(\d\. \w\d)</a>", page_after_two_moves) == ["1. b2", "2. a3"]
     as_csv = site.get(f"{route}?format=csv").text

@@ -1,4 +1,4 @@
-"""The home page says how far tournaments are: the round of a knockout or Swiss, the climbers of a ladder."""
+"""The home page says how far tournaments are: the round of a knockout or Swiss, the bot of a ladder that rises most."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.running_stages import Climber, Matches, climbers, knockout_round, knockout_stage, numbered_round
+from noughts_server.web.running_stages import Climber, Matches, climber, knockout_round, knockout_stage, numbered_round
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -52,7 +52,7 @@ def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
     assert numbered_round([], 5) is None
 
 
-def test_climbers_are_the_bots_with_games_in_the_ladder_that_rise_most() -> None:
+def test_the_climber_is_the_bot_with_games_in_the_ladder_that_rises_most() -> None:
     rows = [
         {"bot": f"bots/{name}", "trend": trend}
         for name, trend in (("ann", 12.0), ("bob", None), ("cy", 40.0), ("dee", -9.0), ("eve", 90.0), ("fay", 20.0))
@@ -60,7 +60,7 @@ def test_climbers_are_the_bots_with_games_in_the_ladder_that_rise_most() -> None
     played = ("ann", "bob", "cy", "dee", "fay")
     standings = [tournaments_pb2.Standing(bot_version=f"bots/{name}/versions/1", draws=1) for name in played]
     standings.append(tournaments_pb2.Standing(bot_version="bots/eve/versions/1"))
-    assert climbers(rows, standings) == (Climber("bots/cy", 40.0), Climber("bots/fay", 20.0))
+    assert climber(rows, standings) == Climber("bots/cy", 40.0)
 
 
 @pytest.mark.processes

@@ -18,6 +18,7 @@ from noughts_server.web.forms import in_form
 from noughts_server.web.house_bots import LEVELS_OWNER, level_bots
 from noughts_server.web.pages.listing import PAGE_SIZE, list_page, next_page, renamed_filters
 from noughts_server.web.pages.website import Person, Website
+from noughts_server.web.ratings import shown_rating
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
 
@@ -73,12 +74,6 @@ async def bots_page(website: Website, request: Request) -> Response:
         lists=lists["rating_lists"],
         levels=level_bots(house["bots"]) if folds_levels else {},
     )
-
-
-def shown_rating(summary: Document) -> float:
-    """Return the rating that the leaderboard shows; of a bot without a rated game, the lowest possible number."""
-    ratings = (summary["view_rating"], summary["rating"])
-    return next((float(rating) for rating in ratings if rating is not None), float("-inf"))
 
 
 async def records_page(website: Website, request: Request) -> Response:

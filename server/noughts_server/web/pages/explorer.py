@@ -11,6 +11,11 @@ from noughts_server.web.pages.website import Website
 
 _MOST_CELLS = 900
 """No board has more cells."""
+_FIRST_ROWS = 12
+"""Moves in the table at first: a position on a large board has hundreds."""
+_MOST_ROWS = 200
+_LEAST_SHARE = 0.02
+"""The share of the games from which a move has a number on the board; others have a point."""
 
 
 async def explorer_page(website: Website, request: Request) -> Response:
@@ -36,11 +41,14 @@ async def explorer_page(website: Website, request: Request) -> Response:
         response = await opening_moves(variant, time_class)
     game = {"board": geometry(rating_list.rpartition("/")[0]), "moves": moves}
     split_names = [name.rpartition("/") for name in lists]
+    all_moves = query.get("all") == "yes"
     return await website.views.page(
         request,
         "explorer.html.jinja",
         position=response,
         lists=split_names,
         game=game,
-        all_moves=query.get("all") == "yes",
+        all_moves=all_moves,
+        rows=_MOST_ROWS if all_moves else _FIRST_ROWS,
+        least_share=_LEAST_SHARE,
     )

@@ -31,9 +31,9 @@ from noughts_server.web.house_bots import (
     stronger,
 )
 from noughts_server.web.known_game import known_game
-from noughts_server.web.pages.bots import shown_rating
 from noughts_server.web.pages.website import Website
 from noughts_server.web.play_tables import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, YOU, PlayTable, Wish
+from noughts_server.web.ratings import shown_rating
 from noughts_server.web.signin import read_form
 from noughts_server.web.start_position import start_moves
 from noughts_server.web.upstream import Failure

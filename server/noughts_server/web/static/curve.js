@@ -14,7 +14,10 @@ if (svg) {
   const words = document.createElement("p");
   words.className = "note told";
   words.setAttribute("aria-live", "polite");
-  words.textContent = _("Point at the curve, or use the arrow keys.");
+  const isTouched = window.matchMedia("(hover: none)").matches;
+  words.textContent = isTouched
+    ? _("Touch the curve for its values.")
+    : _("Point at the curve, or use the arrow keys.");
   place.append(words);
   svg.tabIndex = 0;
 
@@ -44,14 +47,15 @@ if (svg) {
       { rating: Math.round(point.rating), margin: Math.round(point.error95), day },
     );
   };
-  svg.addEventListener("pointerenter", load);
   svg.addEventListener("focus", load);
-  svg.addEventListener("pointermove", (event) => {
-    if (!points.length) return;
+  const tellAtPointer = async (event) => {
+    await load();
     const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()).x;
     const away = corners.map(([at]) => Math.abs(at - x));
     tell(away.indexOf(Math.min(...away)));
-  });
+  };
+  svg.addEventListener("pointerdown", tellAtPointer);
+  svg.addEventListener("pointermove", tellAtPointer);
   svg.addEventListener("keydown", async (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;

@@ -10,7 +10,7 @@ import { _, beforeFirstMove, count, ngettext, reason } from "./words.js";
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
 const SOON = 1000; // Milliseconds from the first tournament until an empty page is loaded again.
-const STALE = 20000; // Milliseconds after which rounds, leaders and climbers are fetched again if games were played.
+const STALE = 20000; // Milliseconds after which rounds and leaders are fetched again if games were played.
 const by = (id) => document.getElementById(id);
 let view = null;
 let game = null;

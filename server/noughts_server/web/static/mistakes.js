@@ -3,11 +3,10 @@ import { centres, element, ghost } from "./board.js";
 import { _, ngettext } from "./words.js";
 
 const MOST_BETTER = 8; // Better moves that are drawn.
-const MOST_BUTTONS = 8; // The last mistakes, which decide a game; a button shows the others.
 const by = (id) => document.getElementById(id);
 
-// Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, the better moves, and a
-// sentence.
+// Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, whether it is one of the
+// most costly ones, the better moves, and a sentence.
 export function mistakes() {
   return [...document.querySelectorAll("#analysis [data-mark]")].map((item) => {
     const { ply, mark, effect } = item.dataset;
@@ -16,6 +15,7 @@ export function mistakes() {
       ply: Number(ply),
       mark,
       effect,
+      isCostly: item.classList.contains("costly"),
       better: better.map((each) => Number(each.dataset.cells)),
       words: item.querySelector(".effect").textContent.replace(/\s+/g, " ").trim(),
     };
@@ -34,7 +34,7 @@ export function showBetter(svg, game, mistake) {
   svg.insertBefore(group, svg.querySelector(".ghosts"));
 }
 
-// Shows a button for each mistake, and a sentence about the one that led to the position after `ply` moves. Returns it.
+// Shows a button for each of the most costly mistakes and one that shows those for the others, and a sentence about the one that led to the position after `ply` moves. Returns it.
 export function showMistakes(game, ply, cell, go) {
   const place = by("mistakes");
   if (!place || game.state !== "ended") return undefined;
@@ -43,19 +43,19 @@ export function showMistakes(game, ply, cell, go) {
   const buttons = by("mistake-buttons");
   if (buttons.querySelectorAll("[data-ply]").length !== all.length)
     buttons.replaceChildren(
-      ...earlier(buttons, all.length - MOST_BUTTONS),
-      ...all.map((each, at) => {
+      ...all.map((each) => {
         const button = document.createElement("button");
         const mark = document.createElement("b");
         button.type = "button";
         button.dataset.ply = each.ply;
-        button.classList.toggle("early", at < all.length - MOST_BUTTONS);
+        button.classList.toggle("minor", !each.isCostly);
         mark.textContent = each.mark;
         button.append(`${each.ply + 1}. ${cell(game.moves[each.ply])}`, mark);
         button.title = each.words;
         button.addEventListener("click", () => go(each.ply + 1));
         return button;
       }),
+      ...others(buttons, all.filter((each) => !each.isCostly).length),
     );
   [...buttons.querySelectorAll("[data-ply]")].forEach((button, at) => {
     if (all[at] === here) button.setAttribute("aria-current", "step");
@@ -67,12 +67,12 @@ export function showMistakes(game, ply, cell, go) {
   return here;
 }
 
-// Returns the button that shows the earlier mistakes, if there are any.
-function earlier(place, number) {
-  if (number <= 0) return [];
+// Returns the button that shows those of the other mistakes, if there are any.
+function others(place, number) {
+  if (!number) return [];
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = _("%(number)s earlier", { number });
+  button.textContent = ngettext("%(num)s other", "%(num)s others", number);
   button.addEventListener("click", () => {
     place.classList.add("all");
     button.remove();
