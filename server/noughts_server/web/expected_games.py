@@ -27,12 +27,12 @@ def _settings(tournament: Document) -> _Settings:
     )
 
 
-def expected_games(tournament: Document, entries: int) -> int:
+def expected_games(tournament: Document) -> int:
     """Return the number of games that a tournament is expected to have, as `expected_total`."""
     kind = format_named(str(tournament["schedule"]))
     if tournament["state"] in ("finished", "cancelled"):
         return 0 if kind.endless else int(tournament["games_total"])
-    return expected_total(kind, _settings(tournament), tournament["games_total"], entries)
+    return expected_total(kind, _settings(tournament), tournament["games_total"], tournament["entries"])
 
 
 def forecast_of(tournament: Document, entries: int = 0) -> Forecast:
@@ -55,7 +55,7 @@ def whole_number_of_games(tournament: Document) -> int:
     is_knockout = format_named(str(tournament["schedule"])).places_by_bracket
     if tournament["sprt"] or (is_knockout and tournament["state"] != "finished"):
         return 0
-    return expected_games(tournament, tournament["entries"])
+    return expected_games(tournament)
 
 
 def expected_total(kind: TournamentFormat, settings: FormatSettings, scheduled: int, entries: int) -> int:

@@ -1,4 +1,4 @@
-"""The rating of a bot that pages show."""
+"""The rating of a bot that pages show, and its margin."""
 
 from noughts_server.web.documents import Document
 
@@ -10,3 +10,8 @@ def shown_rating(rated: Document) -> float:
     """
     ratings = (rated["view_rating"], rated["rating"])
     return next((float(rating) for rating in ratings if rating is not None), float("-inf"))
+
+
+def shown_margin(row: Document) -> float:
+    """Return half the 95 % interval of the rating that pages show for a row of a leaderboard."""
+    return float(row["error95"] if row["view_rating"] is None else row["view_error95"])

@@ -1,4 +1,4 @@
-"""How far running tournaments are, in words: rounds of tournaments, and the bot of a ladder that rises most."""
+"""How far running tournaments are, in words: their rounds, and which bot of a ladder rises most."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence

@@ -28,7 +28,7 @@ from noughts_server.web.handbook import has_page, is_built
 from noughts_server.web.joining import join_window
 from noughts_server.web.languages import COOKIE, TRANSLATED_PAGES, keep_choice, language_of, languages
 from noughts_server.web.qr import qr_code
-from noughts_server.web.ratings import shown_rating
+from noughts_server.web.ratings import shown_margin, shown_rating
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
@@ -171,6 +171,7 @@ def _environment(language: Language, values: dict[str, Any]) -> Environment:
         calendar_text=calendar_text,
         wrong_fields=wrong_fields,
         shown_rating=shown_rating,
+        shown_margin=shown_margin,
     )
     functions = (
         board_svg,

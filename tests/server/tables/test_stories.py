@@ -43,8 +43,8 @@ def test_upset_is_the_largest_difference_of_places() -> None:
 
 
 def test_a_win_through_a_fault_is_no_upset() -> None:
-    fault, shorter_upset = played((3, 0, FIRST), (2, 0, FIRST))
-    games = [fault._replace(on_board=False), shorter_upset]
+    fault, smaller_upset = played((3, 0, FIRST), (2, 0, FIRST))
+    games = [fault._replace(on_board=False), smaller_upset]
     assert story_of(games, {0: 1, 1: 2, 2: 3, 3: 4}, [0]).upset == Upset(game=2, winner=2, loser=0)
 
 

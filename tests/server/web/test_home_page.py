@@ -153,6 +153,11 @@ async def test_tile_of_a_ladder_names_the_first_and_the_climber(climber: Climber
     assert "3 games" in page
 
 
+async def test_tile_of_a_ladder_without_games_says_that_it_has_no_end() -> None:
+    ladder = tournament("ladder", {"a": 0.0, "b": 0.0}, tournaments_pb2.SCHEDULE_LADDER)
+    assert tile(await home_page(home_content([ladder]))) == "No end; bots can join at any time"
+
+
 async def test_bar_of_a_knockout_and_the_words_next_to_it_count_matches() -> None:
     cup = tournament("cup", {"a": 1.0, "b": 0.0}, tournaments_pb2.SCHEDULE_KNOCKOUT)
     stage = RunningStage(Round(2, 3, is_knockout=True), Matches(5, 7))

@@ -28,12 +28,13 @@ SETTINGS = {"games_per_pair": 2, "rounds": 0, "stop_when_decided": False, "sprt"
 def test_progress_includes_rounds_that_are_not_scheduled(
     schedule: str, entries: int, scheduled: int, expected: int
 ) -> None:
-    assert expected_games({**SETTINGS, "schedule": schedule, "games_total": scheduled}, entries) == expected
+    tournament = {**SETTINGS, "schedule": schedule, "games_total": scheduled, "entries": entries}
+    assert expected_games(tournament) == expected
 
 
 def test_finished_tournament_counts_the_games_that_were_played() -> None:
-    tournament = {**SETTINGS, "schedule": "swiss", "games_total": 20, "state": "finished"}
-    assert expected_games(tournament, 8) == 20
+    tournament = {**SETTINGS, "schedule": "swiss", "games_total": 20, "entries": 8, "state": "finished"}
+    assert expected_games(tournament) == 20
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The home page says how far tournaments are: the round of a knockout or Swiss, the bot of a ladder that rises most."""
+"""The home page says how far tournaments are: the round of a knockout or Swiss, and who rises most in a ladder."""
 
 import re
 from typing import Any

@@ -34,7 +34,8 @@ export function showBetter(svg, game, mistake) {
   svg.insertBefore(group, svg.querySelector(".ghosts"));
 }
 
-// Shows a button for each of the most costly mistakes and one that shows those for the others, and a sentence about the one that led to the position after `ply` moves. Returns it.
+// Shows a button for each of the most costly mistakes, one more that shows the buttons of the others, and a sentence about
+// the mistake that led to the position after `ply` moves. Returns that mistake.
 export function showMistakes(game, ply, cell, go) {
   const place = by("mistakes");
   if (!place || game.state !== "ended") return undefined;
@@ -67,7 +68,7 @@ export function showMistakes(game, ply, cell, go) {
   return here;
 }
 
-// Returns the button that shows those of the other mistakes, if there are any.
+// Returns the button that shows the buttons of the other mistakes, if there are any.
 function others(place, number) {
   if (!number) return [];
   const button = document.createElement("button");
