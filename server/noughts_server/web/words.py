@@ -15,7 +15,7 @@ from noughts_referee.rules import CONCEDED_FAULT, base_name, in_words
 from noughts_server.competition.formats import format_named, format_of
 from noughts_server.competition.score import Score
 from noughts_server.core.board_geometry import geometry, longest_line
-from noughts_server.core.messages import N_, _, active_language, ngettext, number_text
+from noughts_server.core.messages import N_, _, active_language, ngettext, number_text, pgettext
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, displayed_place, lead, tie_notes
 from noughts_server.web.upstream import Failure
@@ -190,9 +190,22 @@ def points(value: float) -> str:
     return f"{number_text(whole) if whole else ''}½" if half else number_text(whole)
 
 
+def points_in_words(value: float) -> str:
+    """Return `3 points` for 3, and `2½ points` for 2.5."""
+    if value % 1:
+        return pgettext("a fraction", "%(points)s points", points=points(value))
+    return ngettext("%(points)s point", "%(points)s points", int(value), points=points(value))
+
+
+def leading(rows: Iterable[tournaments_pb2.Standing]) -> list[str]:
+    """Return the labels of the bots that lead: those that have the first rank and a result."""
+    first = (row for row in rows if row.rank == 1)
+    return [row.label for row in first if row.wins + row.draws + row.losses or row.points]
+
+
 def leaders(rows: Sequence[tournaments_pb2.Standing], most: int) -> str:
-    """Return which bots lead, only their number if they are more than `most`; empty before the first ranks."""
-    labels = [row.label for row in rows if row.rank == 1]
+    """Return which bots lead, only their number if they are more than `most`; empty before the first result."""
+    labels = leading(rows)
     if not labels:
         return ""
     if len(labels) <= most:
@@ -203,15 +216,15 @@ def leaders(rows: Sequence[tournaments_pb2.Standing], most: int) -> str:
 def score_or_leaders(rows: Sequence[tournaments_pb2.Standing]) -> str:
     """Return the score of two bots, e.g. `ann 3–1 bob`; else which bots lead, and their points.
 
-    The text is empty before the first ranks.
+    The text is empty before the first result.
     """
-    leading = leaders(rows, 2)
-    if not leading:
+    leading_bots = leaders(rows, 2)
+    if not leading_bots:
         return ""
     best, *others = rows
     if len(others) == 1:
         return f"{best.label} {points(best.points)}\N{EN DASH}{points(others[0].points)} {others[0].label}"
-    return _("%(leader)s with %(points)s", leader=leading, points=points(best.points))
+    return _("%(leader)s with %(points)s", leader=leading_bots, points=points_in_words(best.points))
 
 
 def game(variant: str) -> str:
@@ -453,6 +466,7 @@ _FUNCTIONS = (
     number,
     count,
     points,
+    points_in_words,
     leaders,
     score_or_leaders,
     game,

@@ -14,7 +14,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages import front_page
 from noughts_server.web.pages.front_page import FrontPage, latest_results, upcoming_starts
-from noughts_server.web.running_stages import Climber, Matches, Round, RunningStage
+from noughts_server.web.running_stages import Matches, Round, RunningStage
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.words import number
 from tests.server.web.home_scene import ended, home_content, home_page, live, moves_on, tournament
@@ -45,7 +45,6 @@ def busy_server() -> Document:
     stages = {
         "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(9, 15)),
         "tournaments/world-swiss": RunningStage(Round(2, 5)),
-        "tournaments/ladder": RunningStage(climber=Climber("bots/five-1", 40.0)),
     }
     live_games = [live(each, 61, moves_on(CELLS, 60, seed)) for seed, each in enumerate(running[:4])]
     clock = {"first_time": BLITZ, "second_time": BLITZ}
@@ -114,9 +113,9 @@ def tile(page: str) -> str:
     [
         ({"b": 1.0, "a": 3.0}, "a 3–1 b"),
         ({"a": 2.5, "b": 1.5}, "a 2½–1½ b"),
-        ({"a": 1.0, "b": 3.0, "c": 0.0}, "b leads with 3"),
-        ({"a": 3.0, "b": 3.0, "c": 0.0}, "a and b lead with 3"),
-        ({"a": 3.0, "b": 3.0, "c": 3.0}, "3 bots lead with 3"),
+        ({"a": 1.0, "b": 3.0, "c": 0.0}, "b leads with 3 points"),
+        ({"a": 3.0, "b": 3.0, "c": 0.0}, "a and b lead with 3 points"),
+        ({"a": 3.0, "b": 3.0, "c": 3.0}, "3 bots lead with 3 points"),
         ({"a": 0.0, "b": 0.0}, "No result yet"),
     ],
 )
@@ -143,14 +142,13 @@ async def test_tile_names_no_leader_before_the_first_ranks() -> None:
     assert tile(await home_page(home_content([cup], stages=stages))) == "Round 1 of 5"
 
 
-@pytest.mark.parametrize("climber, words", [(None, "a leads"), (Climber("bots/b", 20.6), "a leads · Rating up: b +21")])
-async def test_tile_of_a_ladder_names_the_first_and_the_climber(climber: Climber | None, words: str) -> None:
-    ladder = tournament("ladder", {"a": 2.0, "b": 1.0}, tournaments_pb2.SCHEDULE_LADDER)
-    page = await home_page(home_content([ladder], stages={ladder.name: RunningStage(climber=climber)}))
-    assert tile(page) == words
+async def test_tile_of_a_ladder_names_the_first() -> None:
+    ladder = tournament("ladder", {"a": 2.5, "b": 1.0, "c": 0.0}, tournaments_pb2.SCHEDULE_LADDER)
+    page = await home_page(home_content([ladder]))
+    assert tile(page) == "a leads with 2½ points"
     # A ladder has no end, so it has no bar.
     assert "<progress" not in page
-    assert "3 games" in page
+    assert "4 games" in page
 
 
 async def test_tile_of_a_ladder_without_games_says_that_it_has_no_end() -> None:

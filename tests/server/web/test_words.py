@@ -2,8 +2,9 @@
 
 import pytest
 
+from noughts_proto.v1.tournaments_pb2 import Standing
 from noughts_server.web.upstream import Failure
-from noughts_server.web.words import explained, game, how_ended, played_in, player, reason, titled
+from noughts_server.web.words import explained, game, how_ended, leading, played_in, player, reason, titled
 
 
 @pytest.mark.parametrize(
@@ -112,3 +113,10 @@ def test_games_are_named_by_the_titles_of_their_tournaments(title: str, words: s
 )
 def test_failures_are_sentences_without_names_for_programs(failure: Failure, words: str) -> None:
     assert explained(failure) == words
+
+
+def test_bots_without_a_result_do_not_lead() -> None:
+    rows = [Standing(label="ann", rank=1, wins=1), Standing(label="bob", rank=1, losses=1), Standing(label="cy", rank=2)]
+    assert leading(rows) == ["ann", "bob"]
+    assert leading([Standing(label="dee", rank=1), Standing(label="eve", rank=1)]) == []
+    assert leading([Standing(label="bye", rank=1, points=1)]) == ["bye"]

@@ -70,7 +70,8 @@ class FrontPage:
         `tournaments_by_name` has tournaments by name, `players` the rows of their standings by label.
         """
         live = await self._hub.snapshot_of("featured")
-        running = live["tournaments"][:_RUNNING]
+        newest_first = live["tournaments"][::-1]
+        running = newest_first[:_RUNNING]
         names = {tournament["name"] for tournament in running}
         names |= {tournament_of(game) for game in live["games"]}
         clock = asyncio.get_running_loop().time
@@ -92,7 +93,7 @@ class FrontPage:
             settings = tournaments_by_name.get(tournament["name"])
             if settings is not None:
                 expected_totals[tournament["name"]] = expected_total(
-                    format_of(settings.schedule), settings, tournament["games_total"], len(settings.standings)
+                    format_of(settings.schedule), settings, settings.games_total, len(settings.standings)
                 )
         featured = featured_game(games, last["finished"], last["players"])
         return {

@@ -6,25 +6,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats import format_of
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.joining import start_order, takes_entries
 from noughts_server.web.known_game import tournaments_of
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
-from noughts_server.web.running_stages import current_rounds
+from noughts_server.web.running_stages import running_stage
 from noughts_server.web.upstream import Failure
 
 _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
 _NEWEST_ENDED = 20
-_WITH_ROUND = 10
-"""Live tournaments whose rounds and leaders the page names."""
+_MOST_BEGUN = 20
+"""Running and paused tournaments; the page reads the round and the leaders of each."""
 
 
 async def tournaments_page(website: Website, request: Request) -> Response:
-    """Return the live, upcoming and newest ended tournaments; with a filter, a list of those that match."""
+    """Return the running, upcoming and newest ended tournaments; with a filter, a list of those that match."""
     if any(request.query_params.get(name) for name in (*_FILTERS, "page_token")):
         page = await list_page(website, request, api_routes.TOURNAMENTS, *_FILTERS)
         challenges = request.query_params.get("challenges") == "true"
@@ -55,27 +55,23 @@ def _is_abandoned(challenge: Document) -> bool:
 
 
 async def _calendar(website: Website) -> Document:
-    """Return the live and paused tournaments, the next ones by their start, the newest ended ones, and the archive."""
-    running, paused, upcoming, finished, cancelled = await asyncio.gather(
-        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_LISTED),
-        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_PAUSED, _MOST_LISTED),
+    """Return the running and paused tournaments, the next ones by their start, the newest ended ones, the archive."""
+    running, paused, upcoming, finished, cancelled, archive = await asyncio.gather(
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_RUNNING, _MOST_BEGUN),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_PAUSED, _MOST_BEGUN),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_OPEN, _MOST_LISTED),
-        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_ENDED, show_months=True),
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_FINISHED, _NEWEST_ENDED),
         _in_state(website, tournaments_pb2.TOURNAMENT_STATE_CANCELLED, _NEWEST_ENDED),
-    )
-    live = [*running["tournaments"], *paused["tournaments"]]
-    rounds, leaders = await asyncio.gather(
-        current_rounds(website.upstream, live[:_WITH_ROUND]), _leaders(website, live[:_WITH_ROUND])
+        _in_state(website, tournaments_pb2.TOURNAMENT_STATE_UNSPECIFIED, 1, show_months=True),
     )
     ended = [*finished["tournaments"], *cancelled["tournaments"]]
     return {
-        "live": running["tournaments"],
+        "running": running["tournaments"],
         "paused": paused["tournaments"],
-        "rounds": rounds,
-        "leaders": leaders,
+        **await _progress(website, [*running["tournaments"], *paused["tournaments"]]),
         "upcoming": sorted(upcoming["tournaments"], key=start_order),
         "ended": sorted(ended, key=lambda each: str(each["end_time"]), reverse=True)[:_NEWEST_ENDED],
-        "months": finished["months"],
+        "months": archive["months"],
         "more": {
             "running": bool(running["next_page_token"]),
             "open": bool(upcoming["next_page_token"]),
@@ -86,13 +82,17 @@ async def _calendar(website: Website) -> Document:
     }
 
 
-async def _leaders(website: Website, live: list[Document]) -> dict[str, list[str]]:
-    """Return the labels of the entries with the best result by the name of the tournament; brackets have no leader."""
-    names = [each["name"] for each in live if not format_named(str(each["schedule"])).places_by_bracket]
-    tournaments = await tournaments_of(website.upstream, names)
+async def _progress(website: Website, begun: list[Document]) -> Document:
+    """Return the stages and the labels of the leaders by the name of the tournament; brackets have no leader."""
+    tournaments = await tournaments_of(website.upstream, [each["name"] for each in begun])
+    stages = await asyncio.gather(*(running_stage(website.upstream, each) for each in tournaments.values()))
     return {
-        name: [row.label for row in tournament.standings if row.rank == 1 and row.wins + row.draws + row.losses]
-        for name, tournament in tournaments.items()
+        "stages": dict(zip(tournaments, stages, strict=True)),
+        "leaders": {
+            name: words.leading(tournament.standings)
+            for name, tournament in tournaments.items()
+            if not format_of(tournament.schedule).places_by_bracket
+        },
     }
 
 

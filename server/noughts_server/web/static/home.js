@@ -5,12 +5,12 @@ import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
 import { set, showStrips } from "./strips.js";
-import { _, beforeFirstMove, count, ngettext, reason } from "./words.js";
+import { _, beforeFirstMove, reason } from "./words.js";
 
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
 const SOON = 1000; // Milliseconds from the first tournament until an empty page is loaded again.
-const STALE = 20000; // Milliseconds after which rounds and leaders are fetched again if games were played.
+const STALE = 15000; // Milliseconds after which the tournaments are fetched again if games were played.
 const by = (id) => document.getElementById(id);
 let view = null;
 let game = null;
@@ -42,7 +42,7 @@ function show() {
   const others = games.filter((each) => each.name !== name).slice(0, SMALL);
   showGames(by("grid"), others, { more: true, keeps: (each) => each !== name, stopped: view.stopped });
   if (by("grid").children.length) by("grid-part").hidden = false;
-  showTournaments();
+  checkTournaments();
   const next = games.some((each) => each.name !== name && each.state === "running");
   if (!next || (game?.state === "running" && view.games.has(name))) return;
   // Without a live game, or if the site no longer has it, there is no result to show.
@@ -74,25 +74,17 @@ function result() {
   return game.result === "*" ? _("Void") : _("A draw");
 }
 
-function showTournaments() {
-  let isStale = false;
-  for (const row of document.querySelectorAll("#running [data-name]")) {
-    const told = view.tournaments.get(row.dataset.name);
-    if (!told) continue;
-    const bar = row.querySelector("progress[data-expected]");
-    if (bar) bar.value = told.games_done / Math.max(told.games_total, Number(bar.dataset.expected));
-    row.dataset.done ??= told.games_done;
-    isStale ||= Number(row.dataset.done) !== told.games_done && performance.now() - askedAt > STALE;
-    const games = row.querySelector(".games");
-    const done = row.querySelector(".done");
-    if (games) set(games, ngettext("%(num)s game", "%(num)s games", told.games_done));
-    if (done) set(done, count(told.games_done));
-  }
-  if (isStale) ask();
-  const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);
+// Asks for the tournaments again if one that runs is missing, or after a while if games were played, so that the leader
+// and the number of games in a row are those of one moment.
+function checkTournaments() {
+  const rows = [...document.querySelectorAll("#running [data-name]")];
+  const names = rows.map((row) => row.dataset.name);
+  const isNew = (each) => each.state === "running" && !names.includes(each.name);
+  const hasPlayed = ({ dataset }) => (view.tournaments.get(dataset.name)?.games_done ?? 0) > Number(dataset.done);
+  const hasPlace = rows.length < Number(by("running").dataset.most);
   if (
-    [...view.tournaments.values()].some((each) => each.state === "running" && !names.includes(each.name)) &&
-    names.length < Number(by("running").dataset.most)
+    (hasPlace && [...view.tournaments.values()].some(isNew)) ||
+    (performance.now() - askedAt > STALE && rows.some(hasPlayed))
   )
     ask();
 }
