@@ -11,6 +11,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.expected_games import forecast_of
 from noughts_server.web.upstream import Failure, Upstream
 
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """A round of a tournament; as a text in the active language, e.g. `Semifinals` or `Round 2 of 5`."""

@@ -246,7 +246,7 @@ def test_every_tournament_that_has_begun_has_its_stage_in_the_list(lea: Organise
         lea.send(f"{path}/start")
     running, _, others = site.get("/tournaments").text.partition('id="running"')[2].partition("</section>")
     assert running.count("<b>Final</b> · 0 of 1 matches") == 12
-    assert running.count('<progress max="1" value="0"') == 12
+    assert running.count('max="1" value="0"') == 12
     assert running.index(f'href="{paths[-1]}"') < running.index(f'href="{paths[0]}"')
     assert "No start is announced." in others
     for path in paths:

@@ -116,7 +116,11 @@ def test_failures_are_sentences_without_names_for_programs(failure: Failure, wor
 
 
 def test_bots_without_a_result_do_not_lead() -> None:
-    rows = [Standing(label="ann", rank=1, wins=1), Standing(label="bob", rank=1, losses=1), Standing(label="cy", rank=2)]
+    rows = [
+        Standing(label="ann", rank=1, wins=1),
+        Standing(label="bob", rank=1, losses=1),
+        Standing(label="cy", rank=2),
+    ]
     assert leading(rows) == ["ann", "bob"]
     assert leading([Standing(label="dee", rank=1), Standing(label="eve", rank=1)]) == []
     assert leading([Standing(label="bye", rank=1, points=1)]) == ["bye"]
