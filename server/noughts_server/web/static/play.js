@@ -203,7 +203,6 @@ function teach() {
     by("lesson-said").textContent = lessonWords();
     by("lesson-progress").hidden = true;
     if (!lesson) return;
-    by("lesson-link").href = `/${game.name}?ply=${lesson.ply + 1}`;
     by("lesson-show").hidden = !board;
     if (by("from-here")) by("from-here").hidden = false;
     show();
@@ -253,7 +252,7 @@ function show() {
     cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? free}`));
   }
   by("moves").innerHTML = game.moves.map((cell) => `<li><b>${board ? cellName(board, cell) : cell}</b></li>`).join("");
-  by("moves").parentNode.scrollTop = 1e5;
+  by("moves").parentNode.scrollTop = 0; // The end of the list.
   const given = currentAdvice();
   const words = given ? `${status()} ${_("Hint: %(cell)s.", { cell: cellName(board, given.better[0]) })}` : status();
   if (by("status").textContent !== words) by("status").textContent = words;
@@ -282,8 +281,9 @@ async function askHint() {
   show();
 }
 
-// Shows the points of both sides in the games of this table.
+// Shows the points of both sides in the games of this table, as soon as there are any.
 function showPoints() {
+  if (!table.points.some(Boolean)) return;
   for (const [number, side] of ["first", "second"].entries()) {
     const points = table.points[number];
     const whole = Math.floor(points);
@@ -335,9 +335,6 @@ by("from-here")?.addEventListener("click", () => begin("back", { ply: lesson.ply
 addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
 addEventListener("pageshow", (event) => event.persisted && ask());
 
-// The last move stays in view if the text above the list grows.
-const list = by("moves").parentNode;
-new ResizeObserver(() => (list.scrollTop = list.scrollHeight)).observe(list);
 show();
 if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
 ask();
