@@ -272,7 +272,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
     farthest = max(1, *(value[2] for value in values))
     points = [(float(ply), value * (1 - distance / farthest / 2)) for ply, value, distance in values]
     chart = Chart(PAGE, across=(0, plies), up=(-1.1, 1.1))
-    chart.rules([Tick(1, "1-0"), Tick(0, _("draw")), Tick(-1, "0-1")])
+    chart.rules([Tick(1, ""), Tick(0, _("draw")), Tick(-1, "")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, plies) if value == round(value))
     for stretch in _stretches(points):
         chart.line(stretch)

@@ -5,10 +5,12 @@ from datetime import datetime
 
 from noughts_proto.v1 import games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.competition.elo import START
+from noughts_server.competition.formats import format_of
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
+from noughts_server.web.running_stages import Round
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.words import bot, number, short
+from noughts_server.web.words import bot, number, points, short
 
 _MOST_LIVE = 24
 """The live games to which the page of a game has links."""
@@ -29,6 +31,28 @@ async def neighbours(upstream: Upstream, tournament: tournaments_pb2.Tournament,
         "previous": here - 1 if here - 1 in stored else 0,
         "next": min((each for each in stored if each > here), default=0),
     }
+
+
+async def knockout_match(upstream: Upstream, tournament: tournaments_pb2.Tournament, game: Document) -> Document | None:
+    """Return the `round` and the `score` of the knockout match that a game belongs to; None in other formats.
+
+    The score begins with the points of the game's first player.
+    """
+    if not format_of(tournament.schedule).places_by_bracket:
+        return None
+    matches: list[Document] = []
+    request = tournaments_pb2.GetCrosstableRequest(name=tournament.name, top=1)
+    with suppress(Failure):
+        matches = (await upstream.ask(upstream.tournaments.GetCrosstable, request))["matches"]
+    for match in matches:
+        scores = {match["first"]: match["first_points"], match["second"]: match["second_points"]}
+        if scores.keys() == {game["first"], game["second"]}:
+            last = max(each["round"] for each in matches)
+            return {
+                "round": Round(match["round"], last, is_knockout=True),
+                "score": f"{points(scores[game['first']])}\N{EN DASH}{points(scores[game['second']])}",
+            }
+    return None
 
 
 async def live_around(hub: Hub, name: str) -> Document:

@@ -1,6 +1,6 @@
 """The analysis of a game as pages show it."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from starlette.requests import Request
 
@@ -64,12 +64,18 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
         fault=game["fault"],
     )
     explanation = explained(record, judged)
-    costly = _most_costly(answer.mistakes)
+    players = (record.first, record.second)
+    decided = decisive(record, judged)
+    first_mistakes = shown_first(answer.mistakes, decided)
     return {
         "state": "done",
         "chart": _chart(judged, len(record.moves)),
         "sentences": sentences({**explanation, "turns": []}) if not explanation["turns"] else [],
         "sides": [(record.first, document(answer.first)), (record.second, document(answer.second))],
+        "decided": None if decided is None else {"move": decided + 1, "bot": players[decided % 2]},
+        "counts": [
+            (player, sum(mistake.ply % 2 == side for mistake in answer.mistakes)) for side, player in enumerate(players)
+        ],
         "mistakes": [
             {
                 **document(mistake),
@@ -77,18 +83,37 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
                 "bot": turn["bot"],
                 "better_called": better(turn),
                 "line_called": continuation(turn),
-                "is_costly": mistake.ply in costly,
+                "is_costly": mistake.ply in first_mistakes,
             }
             for mistake, turn in zip(answer.mistakes, explanation["turns"], strict=True)
         ],
-        "found": [(ply, (record.first, record.second)[ply % 2]) for ply in found_wins(judged)],
+        "found": [(ply, players[ply % 2], missed_after(judged, ply)) for ply in found_wins(judged)],
     }
 
 
-def _most_costly(mistakes: Iterable[games_pb2.Mistake]) -> set[int]:
-    """Return the plies of the mistakes that cost most: those from a win to a loss, then the latest."""
+def decisive(record: RecordedGame, judged: JudgedGame) -> int | None:
+    """Return the ply of the loser's last mistake if the winner kept its win from there to the end."""
+    last = judged.turns[-1] if judged.turns else None
+    if last is None or record.by_fault or last.ply % 2 != record.loser or last.after.result != 1:
+        return None
+    return last.ply
+
+
+def shown_first(mistakes: Sequence[games_pb2.Mistake], decided: int | None) -> set[int]:
+    """Return the plies of the mistakes to show first: those that cost most, and the decisive one.
+
+    If too many cost the same, only the decisive one is shown first, or without one the last.
+    """
     ordered = sorted(mistakes, key=lambda mistake: (len(mistake.mark), mistake.ply), reverse=True)
-    return {mistake.ply for mistake in ordered[:_COSTLY]}
+    costly = {mistake.ply for mistake in ordered[:_COSTLY]}
+    if len(ordered) > _COSTLY and ordered[_COSTLY].mark == ordered[0].mark:
+        costly = {mistakes[-1].ply} if decided is None else set()
+    return costly if decided is None else {*costly, decided}
+
+
+def missed_after(judged: JudgedGame, found: int) -> int | None:
+    """Return the ply at which the player missed the win again that it began to play; None if it kept it."""
+    return next((turn.ply for turn in judged.turns if turn.ply > found and turn.ply % 2 == found % 2), None)
 
 
 def _chart(judged: JudgedGame, plies: int) -> DrawnChart | None:

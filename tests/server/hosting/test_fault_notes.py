@@ -75,7 +75,7 @@ def assert_page_has_note(site: Site, author: str, stranger: str) -> None:
     path = "/tournaments/cup/games/1"
     link = f"{path}/notes/first.txt"
     page = site.get(path, cookie=f"noughts_token={author}").text
-    assert "What faulty wrote to standard error" in page
+    assert "What faulty printed" in page
     assert f'href="{link}"' in page
     file = site.get(link, cookie=f"noughts_token={author}")
     assert "thinking about" in file.text

@@ -109,6 +109,6 @@ def test_live_page_gets_opinions_and_the_analysis_without_a_reload(
         expect(page.locator("#opinion")).to_contain_text("Move 2, Second: score +35")
         game.play(0, 113, 1, 114, 2, 115, 3, 116)
         expect(page.locator("#analysis")).to_have_attribute("data-state", "done")
-        expect(page.locator("#analysis")).to_contain_text("Began to play a forced win")
+        expect(page.locator("#analysis")).to_contain_text("found a forced win at move")
         expect(page.locator("#opinion")).to_contain_text("The game is over")
         assert page.evaluate("window.isFirstPage")

@@ -25,12 +25,14 @@ from noughts_server.store.tournaments.tournaments import (
     pause_tournament,
     start_tournament,
 )
+from noughts_server.web.around_game import knockout_match
 from noughts_server.web.brackets import reached, seeds, with_extra_games
 from noughts_server.web.documents import Document, document
 from noughts_server.web.pages import tournament as tournament_pages
 from noughts_server.web.pages.tournament import tournament_page
 from noughts_server.web.pages.website import Website
 from noughts_server.web.stories import Stories
+from noughts_server.web.upstream import Upstream
 from noughts_server.web.views import Views
 from tests.support.arena import NOW, Arena
 
@@ -177,6 +179,21 @@ async def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(arena: 
     # A game that waits is named without a link.
     assert "1 of 2 games over" in await page_of_cup(arena, "bracket")
     assert 'class="now"' not in await page_of_cup(arena, "bracket")
+
+
+async def test_page_of_a_game_has_its_round_and_the_score_of_its_match(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.FIRST_WINS})
+    upstream = cast("Upstream", StoreBehindPages(arena))
+    stored = await arena.store.read(partial(list_games, slug="cup", size=1))
+    first, second = stored.items[0].first, stored.items[0].second
+    cup = tournaments_pb2.Tournament(name="tournaments/cup", schedule=tournaments_pb2.SCHEDULE_KNOCKOUT)
+    league = tournaments_pb2.Tournament(name="tournaments/cup", schedule=tournaments_pb2.SCHEDULE_ROUND_ROBIN)
+    for players, score in ((first, second), "1–0"), ((second, first), "0–1"):
+        found = await knockout_match(upstream, cup, dict(zip(("first", "second"), players, strict=True)))
+        assert found is not None
+        assert (str(found["round"]), found["score"]) == ("Semifinals", score)
+    assert await knockout_match(upstream, league, {}) is None
 
 
 async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:

@@ -29,7 +29,7 @@ def test_exceptions_of_bots_count_as_faults_on_all_pages(site: Site, failed: str
     assert site.get(f"/api/v1{failed}/games?faults_only=true").document["games"][1]["name"].endswith("/games/2")
     assert "2 games, numbers 1 to 2" in site.get(f"{failed}/games?faults_only=true").text
     game = site.get(f"{failed}/games/1").text
-    assert "0-1, Failing&#39;s program failed" in game
+    assert "won: Failing&#39;s program failed." in game
     assert "Failing&#39;s program failed. RuntimeError" in game
 
 

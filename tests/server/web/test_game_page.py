@@ -34,7 +34,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
             expect(page.locator("#board .stone")).to_have_count(number)
         expect(page.locator("#moves li")).to_have_text(["a3", "a2", "b3", "b2"])
         game.play(2)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
+        expect(page.locator("#outcome")).to_have_text("First won: three in a row.")
         expect(page.locator("#board .won")).to_have_count(3)
         expect(page.locator("#board .win-line")).to_have_count(1)
         assert page.evaluate("window.sameDocument") is True
@@ -170,7 +170,7 @@ def test_a_large_board_is_cropped_to_its_stones_unless_shown_whole(
         game.play(495, 899)
         expect(page.locator("#board .name")).to_have_count(2 * 21)
         game.play(525)
-        expect(page.locator("#outcome")).to_have_text("First won, 1-0: three in a row.")
+        expect(page.locator("#outcome")).to_have_text("First won: three in a row.")
 
 
 def test_a_game_that_waits_for_its_bots_shows_its_moves(server: ServerUnderTest, site: Site, browser: Browser) -> None:

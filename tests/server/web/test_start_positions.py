@@ -40,10 +40,10 @@ def test_each_ply_of_a_game_has_a_link_to_its_position(tables: Site, cup: str) -
         page = tables.get(f"/{game['name']}?ply={ply}").text
         cells = "%2C".join(map(str, moves[:ply]))
         assert link_of(page).replace(",", "%2C") == f"/play?variant=tictactoe&moves={cells}"
-        assert "Play from here" in page
+        assert "Play on from here yourself" in page
     last_page = tables.get(f"/{game['name']}").text
     assert link_of(last_page) == f"/play?variant=tictactoe&moves={','.join(map(str, moves[:-1]))}"
-    assert "Take over before the last move" in last_page
+    assert "Play the last move yourself" in last_page
     assert "Start position" in tables.get(link_of(last_page)).text
 
 
@@ -105,7 +105,7 @@ def test_visitor_tries_a_position_and_takes_back_only_later_moves(tables: Site, 
         page.locator("#begin").click()
         page.locator("#on").click()
         page.locator("#on").click()
-        page.get_by_role("link", name="Play from here").click()
+        page.get_by_role("link", name="Play on from here yourself").click()
         expect(page.get_by_role("group", name="Start position").locator(".stone")).to_have_count(2)
         choose_opponent(page, "house:first-free")
         page.get_by_role("button", name="Play").click()

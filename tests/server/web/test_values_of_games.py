@@ -1,13 +1,16 @@
 """The graph of a game's values: proven losses are as near to the end as the wins around them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from noughts_bots.reference.analysis import Analyst, Turn
 from noughts_bots.reference.exact import Verdict
+from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import value_line
 from noughts_server.records.explaining import JudgedGame
-from noughts_server.web.game_analysis import course
+from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.web.game_analysis import course, decisive, missed_after, shown_first
 
 GOMOKU = parse_variant("gomoku")
 OPEN_FOUR = (112, 0, 113, 14, 114, 210, 115, 116, 111)
@@ -37,3 +40,30 @@ def test_graph_counts_mistakes_that_left_an_unknown_value() -> None:
     assert chart is not None
     assert chart.words.endswith("3 mistakes.")
     assert chart.svg.count("<circle") == 1
+
+
+def test_last_mistake_decides_unless_the_winner_missed_the_win() -> None:
+    unknown, won, lost = (Verdict(result, None, (), exact=False) for result in (None, 1, -1))
+    game = RecordedGame("gomoku", "ann", "bob", "0-1", (), "line")
+    turns = [Turn(ply, won, won, ()) for ply in (2, 3, 4)]
+    assert decisive(game, JudgedGame(GOMOKU, {}, turns)) == 4
+    assert decisive(game, JudgedGame(GOMOKU, {}, turns[:2])) is None
+    assert decisive(replace(game, result="1/2-1/2"), JudgedGame(GOMOKU, {}, turns)) is None
+    assert decisive(replace(game, termination="timeout"), JudgedGame(GOMOKU, {}, turns)) is None
+    assert decisive(game, JudgedGame(GOMOKU, {}, [Turn(4, won, unknown, ())])) is None
+    assert decisive(game, JudgedGame(GOMOKU, {}, [Turn(4, won, lost, ())])) is None
+
+
+def test_many_equal_mistakes_are_not_called_the_most_costly() -> None:
+    def mistakes(*marks: str) -> list[games_pb2.Mistake]:
+        return [games_pb2.Mistake(ply=ply, mark=mark) for ply, mark in enumerate(marks)]
+
+    assert shown_first(mistakes("?", "??", "?", "??", "??"), 2) == {1, 2, 3, 4}
+    assert shown_first(mistakes("??", "??", "?", "??", "??"), 2) == {2}
+    assert shown_first(mistakes("??", "??", "?", "??", "??"), None) == {4}
+
+
+def test_a_forced_win_that_was_found_can_be_missed_later() -> None:
+    won = Verdict(1, None, (), exact=False)
+    judged = JudgedGame(GOMOKU, {}, [Turn(ply, won, won, ()) for ply in (1, 4, 8)])
+    assert [missed_after(judged, ply) for ply in (2, 4, 7, 8)] == [4, 8, None, None]

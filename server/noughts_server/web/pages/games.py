@@ -10,7 +10,7 @@ from noughts_referee.rules import Termination, base_name
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.messages import Language, in_language
 from noughts_server.drawing.board_svg import board_svg, picture
-from noughts_server.web.around_game import live_around, neighbours, ratings_then
+from noughts_server.web.around_game import knockout_match, live_around, neighbours, ratings_then
 from noughts_server.web.board_png import board_png, png_source
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import LARGEST_NUMBER, whole_number
@@ -219,6 +219,7 @@ async def _game_with_players(website: Website, request: Request, template: str) 
         "title": title,
         "players": players,
         "ratings": ratings,
+        "match": await knockout_match(website.upstream, tournament, values["game"]),
     }
 
 

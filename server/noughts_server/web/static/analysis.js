@@ -1,4 +1,4 @@
-// The analysis of a finished game: waits until the server has computed it, and marks mistakes in the list of moves.
+// The analysis of a finished game: waits until the server has computed it.
 import { _ } from "./words.js";
 
 const FIRST_WAIT = 1000; // Milliseconds before the second request. Each later wait is longer.
@@ -7,12 +7,6 @@ const LONGEST_WAIT = 8000;
 const MOST_REQUESTS = 60; // About 7 minutes.
 const UNFINISHED = ["live", "none", "pending", "busy"];
 const place = () => document.getElementById("analysis");
-
-// Returns the marks of mistakes, `?` or `??`, by the number of moves before them.
-export function marks() {
-  const mistakes = place()?.querySelectorAll("[data-mark]") ?? [];
-  return Object.fromEntries([...mistakes].map((item) => [item.dataset.ply, item.dataset.mark]));
-}
 
 // Requests the analysis of the game until there is one, and then calls `show`. Requests stop while the page is hidden.
 export async function analyse(name, show) {

@@ -1,16 +1,16 @@
 // The page of a game: its board at any ply, its moves, clocks and scores. It follows a live game.
-import { analyse, marks } from "./analysis.js";
+import { analyse } from "./analysis.js";
 import { goOn, keepAround } from "./around.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
-import { showBetter, showMistakes } from "./mistakes.js";
+import { mistakes, showBetter, showMistakes } from "./mistakes.js";
 import { showOpinion } from "./opinion.js";
 import { plyAt, showScores } from "./scores.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 import { onPointed, showLine, showThoughts } from "./thoughts.js";
-import { _, fault, ngettext, reason } from "./words.js";
+import { _, fault, locale, ngettext, reason } from "./words.js";
 
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves of automatic play.
@@ -96,8 +96,8 @@ function outcome() {
   if (game.state !== "ended")
     return _("%(player)s is to move.", { player: game.moves.length % 2 ? game.second : game.first });
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const values = { winner, result: game.result, reason: reason(game) };
-  if (winner) return _("%(winner)s won, %(result)s: %(reason)s.", values);
+  const values = { winner, reason: reason(game) };
+  if (winner) return _("%(winner)s won: %(reason)s.", values);
   return game.result === "*" ? _("Void: it counts for nothing.") : _("A draw: %(reason)s.", values);
 }
 
@@ -111,12 +111,13 @@ async function showFault() {
   show();
 }
 
+// Returns e.g. `3.7 s`, `0.05 s` or `< 0.01 s`, which does not break between two lines.
 function seconds(micros) {
-  return micros < 1000
-    ? `${micros} µs`
-    : micros < 1e5
-      ? `${Math.round(micros / 1000)} ms`
-      : `${(micros / 1e6).toFixed(1)} s`;
+  const digits = micros < 1e5 ? 2 : 1;
+  const number = (value) =>
+    value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const words = _("%(seconds)s s", { seconds: number(Math.max(micros / 1e6, 0.01)) });
+  return (micros < 1e4 ? `< ${words}` : words).replaceAll(" ", "\u00a0");
 }
 
 // The link that opens this position against a bot: the position before the last move if the game ended on the board, and
@@ -128,8 +129,8 @@ function showTry(mistake) {
   const start = mistake ? mistake.ply : Math.min(ply, game.moves.length - (over ? 1 : 0));
   const query = new URLSearchParams({ variant: link.dataset.variant, moves: game.moves.slice(0, start).join() });
   link.href = `/play?${query}`;
-  const words = mistake ? _("Take over before this mistake") : _("Take over before the last move");
-  set(link, start === ply ? _("Play from here") : words);
+  const words = mistake ? _("Play this move yourself") : _("Play the last move yourself");
+  set(link, start === ply ? _("Play on from here yourself") : words);
 }
 
 // The button to the newest position, with the number of moves since the visitor left it.
@@ -142,10 +143,10 @@ function showLive() {
   );
 }
 
-// Each move is a link to its position, with its thinking time.
+// Each move is a link to its position, with its mark if it is a mistake, and its thinking time.
 function showMoves() {
   const list = by("moves");
-  const mistakes = marks();
+  const marks = new Map(mistakes().map((each) => [each.ply, each]));
   while (list.children.length > game.moves.length) list.lastChild.remove();
   for (let at = list.children.length; at < game.moves.length; at++) {
     const item = document.createElement("li");
@@ -156,10 +157,15 @@ function showMoves() {
   }
   [...list.children].forEach((item, at) => {
     const link = item.firstChild;
-    const name = `${cell(game.moves[at])}${mistakes[at] ?? ""}`;
+    const { mark = "", isCostly } = marks.get(at) ?? {};
+    const name = `${cell(game.moves[at])}${mark}`;
     if (link.dataset.move !== name) {
       const time = game.times_us[at];
-      link.dataset.move = link.textContent = name;
+      const shownMark = document.createElement("i");
+      shownMark.className = isCostly ? "costly" : "";
+      shownMark.textContent = mark;
+      link.dataset.move = name;
+      link.replaceChildren(cell(game.moves[at]), shownMark);
       link.dataset.time = at < openingPlies(game) ? _("opening") : time === undefined ? "" : seconds(time);
     }
     if (at === ply - 1) link.setAttribute("aria-current", "step");
@@ -339,6 +345,7 @@ else {
       isOver = true;
       clearInterval(ticking);
       document.title = `${game.result} ${document.title}`;
+      by("match")?.remove(); // Its score is that before this game.
       if (pressed("sound") && ["1-0", "0-1"].includes(game.result)) chime();
       showFault();
       if (following && by("around")) goOn(game.name);

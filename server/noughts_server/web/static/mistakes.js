@@ -5,10 +5,10 @@ import { _, ngettext } from "./words.js";
 const MOST_BETTER = 8; // Better moves that are drawn.
 const by = (id) => document.getElementById(id);
 
-// Returns the mistakes of the analysis on the page: the moves before each, its mark, what it did, whether it is one of the
+// Returns the mistakes of the analysis on the page in the order of play: the moves before each, its mark, what it did, whether it is one of the
 // most costly ones, the better moves, and a sentence.
 export function mistakes() {
-  return [...document.querySelectorAll("#analysis [data-mark]")].map((item) => {
+  const all = [...document.querySelectorAll("#analysis [data-mark]")].map((item) => {
     const { ply, mark, effect } = item.dataset;
     const better = [...item.querySelectorAll(`.variation[data-line="${ply}"]`)];
     return {
@@ -20,6 +20,7 @@ export function mistakes() {
       words: item.querySelector(".effect").textContent.replace(/\s+/g, " ").trim(),
     };
   });
+  return all.sort((one, another) => one.ply - another.ply);
 }
 
 // Draws the better moves pale on the board that shows the position after the mistake; removes them without a mistake.

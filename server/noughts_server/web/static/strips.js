@@ -56,6 +56,7 @@ export function showStrips(game, ply, heard, stopped, find = by) {
     set(score, last ? _("says: %(opinion)s", { opinion: scoreWord(game, side, last[1]) }) : "");
     score.title = last ? _("The score that the bot reported: %(score)s", { score: scoreText(last[1]) }) : "";
     find(`strip-${name}`).classList.toggle("to-move", toMove);
+    find(`strip-${name}`).classList.toggle("late", hasLostOnTime(game, side, over));
     find(`strip-${name}`).classList.toggle("won", over && POINTS[game.result]?.[side] === "1");
   });
 }
