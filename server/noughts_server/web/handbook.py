@@ -19,10 +19,13 @@ _HOW_TO_GET_IT = (
     " contains it, too."
 )
 FOLDER = Path(str(files(__package__) / "handbook"))
-# The side bar of the theme, and its header on a phone: both get a link to the website.
-_PAGE_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
-_LINK_TO_SITE = (
-    rb'\g<0><a class="to-site" href="/"><img src="/favicon.ico" alt="" width="20" height="20"> Back to the site</a>'
+_PAGE_TOP = b'<div class="page">'
+# The links of the website's own header.
+_LINKS_OF_SITE = (
+    b'<nav class="site" aria-label="Site"><a class="site-brand" href="/"><img src="/favicon.ico" alt="" width="28"'
+    b' height="28"> Noughts</a> <a href="/tournaments">Tournaments</a> <a href="/leaderboard">Leaderboard</a>'
+    b' <a href="/bots">Bots</a> <a href="/puzzles">Puzzles</a> <a href="/play">Play</a>'
+    b' <a href="/docs/" aria-current="true">Docs</a></nav>'
 )
 # Names and levels that screen readers need, and that the theme leaves out.
 _ACCESSIBLE = (
@@ -71,7 +74,7 @@ async def _page(request: Request) -> Response:
 
 def _on_site(page: bytes) -> bytes:
     """Return a page with links to the website, and with the names that screen readers need."""
-    page = _PAGE_TOPS.sub(_LINK_TO_SITE, page)
+    page = page.replace(_PAGE_TOP, _LINKS_OF_SITE + _PAGE_TOP)
     for theme, accessible in _ACCESSIBLE:
         page = page.replace(theme, accessible)
     return page

@@ -58,8 +58,8 @@ def test_documentation_is_searched_and_read_under_its_policy(site: Site, browser
         page.locator("#search-results li a").first.click()
         expect(page.locator("article h1")).to_be_visible()
         assert console_errors == []
-        page.get_by_role("link", name="Back to the site").click()
-        expect(page).to_have_url(f"{site.address}/")
+        page.get_by_role("navigation", name="Site").get_by_role("link", name="Leaderboard").click()
+        expect(page).to_have_url(f"{site.address}/leaderboard")
 
 
 def test_pages_run_only_their_own_scripts_and_unknown_pages_are_missing(site: Site) -> None:
