@@ -89,11 +89,12 @@ def test_steps_of_the_form_show_what_is_chosen_and_what_is_missing(
         page.goto("/organise")
         steps = page.get_by_role("navigation", name="Steps").locator(".note")
         missing = page.get_by_role("link", name="It still needs a title.")
-        expect(steps).to_have_text(["Gomoku", "Round robin", "needs a title"])
+        expect(steps).to_have_text(["needs a title", "Round robin", "you start it"])
         expect(missing).to_be_visible()
         choose(page, "Knockout")
         page.get_by_label("Title").fill("Spring")
-        expect(steps).to_have_text(["Gomoku", "Knockout", "Spring"])
+        page.get_by_label("Start (").fill("2030-03-02T03:00")
+        expect(steps).to_have_text(["Spring", "Knockout", "at a set time"])
         expect(missing).to_be_hidden()
 
 

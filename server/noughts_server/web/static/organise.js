@@ -77,16 +77,18 @@ function showFormat() {
 // Shows what is chosen in each step, and what is missing.
 function showSteps() {
   const words = (name) => form.querySelector(`[name=${name}]:checked`)?.closest("label");
-  const variant = other?.value || words("variant")?.textContent;
-  const chosen = { 1: variant, 2: words("schedule")?.querySelector("b").textContent, 3: title.value || id?.value };
+  const chosen = {
+    1: title.value || id?.value,
+    2: words("schedule")?.querySelector("b").textContent,
+    3: start.value ? "at a set time" : "you start it",
+  };
   for (const place of form.querySelectorAll("[data-step]")) {
-    if (place.dataset.step === "1" && !other) continue; // The game of a tournament does not change.
     const text = chosen[place.dataset.step]?.trim();
     place.textContent = text || place.dataset.missing;
     place.closest("a").classList.toggle("missing", !text);
   }
   const noTitle = document.getElementById("no-title");
-  if (noTitle) noTitle.hidden = Boolean(chosen[3]);
+  if (noTitle) noTitle.hidden = Boolean(chosen[1]);
 }
 
 const WAIT = 300;
