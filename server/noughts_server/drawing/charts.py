@@ -179,10 +179,10 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
     games, ratings, errors = ([point[name] for point in points] for name in ("games", "rating", "error95"))
     lower = [rating - error for rating, error in zip(ratings, errors, strict=True)]
     upper = [rating + error for rating, error in zip(ratings, errors, strict=True)]
-    # The intervals of the first points are large, so the axis need not contain them.
-    first_settled = len(points) // 4
-    least = min(*ratings, *lower[first_settled:])
-    most = max(*ratings, *upper[first_settled:])
+    # The intervals of the first points are so large that the line would be flat: the band begins after them.
+    settled = slice(len(points) // 4, None)
+    least = min(*ratings, *lower[settled])
+    most = max(*ratings, *upper[settled])
     margin = max(10.0, (most - least) * 0.1)
     least -= margin
     most += margin
@@ -191,7 +191,7 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
     chart = Chart(PAGE, across=(first, last), up=(least, most))
     chart.rules(Tick(value, f"{value:.0f}") for value in round_numbers(least, most))
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(first, last))
-    chart.band(zip(games, lower, strict=True), zip(games, upper, strict=True))
+    chart.band(zip(games[settled], lower[settled], strict=True), zip(games[settled], upper[settled], strict=True))
     chart.marks(Tick(since, version) for since, version in versions if first <= since <= last)
     line = [*zip(games, ratings, strict=True)]
     chart.line(line)

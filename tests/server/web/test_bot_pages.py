@@ -122,11 +122,21 @@ def test_page_of_a_bot_has_trophies_form_best_wins_and_its_place(site: Site, bro
 def test_records_show_their_games(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
         page.goto("/records")
-        first = page.locator("section").first
-        for title in ("Longest game", "Quickest win", "Longest winning streak"):
-            expect(first).to_contain_text(title)
-        page.get_by_role("link", name="Quickest win").first.click()
+        page.get_by_role("link", name="Longest winning streak").first.click()
         expect(page.locator("#board svg")).to_be_visible()
+
+
+def test_games_that_cannot_be_shorter_or_longer_are_no_records(site: Site) -> None:
+    records = site.get("/api/v1/records").document["records"]
+    page = site.get("/records").text
+    for title, name, limits in (
+        ("Longest game", "longest", {"tictactoe": 9, "connect4": 42}),
+        ("Quickest win", "shortest", {"tictactoe": 5, "connect4": 7}),
+    ):
+        beatable = [each for each in records if len(each[name]["moves"]) != limits[each["variant"]]]
+        assert page.count(f"<b>{title}</b>") == len(beatable)
+    # A draw of noughts and crosses fills the board.
+    assert page.count("<b>Longest game</b>") < len(records)
 
 
 @pytest.mark.parametrize("path", ["/bots", "/leaderboard?variant=tictactoe", "/search?q=m", "/records", "/bots/winner"])

@@ -11,7 +11,7 @@ from noughts_bots import Bot, Position
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.charts import rating_line
 from noughts_server.testing import ServerUnderTest, serving
-from noughts_server.web.pages import tournament
+from noughts_server.web.pages import explorer, tournament
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
 from tests.support.background import bots_online
@@ -174,6 +174,15 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
     assert rating_line([rating_point(5, 1500.0, 0.0), rating_point(5, 1500.0, 0.0)]) is not None
 
 
+def test_the_band_of_a_rating_line_is_inside_its_picture() -> None:
+    line = rating_line([rating_point(games, 1500.0, 600.0 / games) for games in range(1, 9)])
+    assert line is not None
+    [band] = re.findall(r'class="band" d="M(.*?)Z"', line.svg)
+    heights = [float(point.split()[1]) for point in band.split("L")]
+    # A value at the edge would be cut.
+    assert 12 < min(heights) < max(heights) < 192
+
+
 def test_a_tournaments_page_has_faults_and_rounds(server: ServerUnderTest, site: Site) -> None:
     token = server.token("ada")
     cookie = f"noughts_token={token}"
@@ -291,6 +300,10 @@ def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
             assert f'href="{link}"' in page
     assert page.count('class="mirror"') == sum(len(move["cells"]) - 1 for move in openings["moves"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explorer, "_LEAST_SHARE", 2.0)  # each move is too rare
+        assert 'class="chip"' not in site.get("/explorer?variant=connect4").text
+    assert re.search(r'href="/leaderboard" aria-current="true"', page)
     page_after_two_moves = site.get("/explorer?variant=tictactoe&moves=4,0").text
     assert re.findall(r"<li><a [^>]*>(\d\. \w\d)</a>", page_after_two_moves) == ["1. b2", "2. a3"]
     as_csv = site.get(f"{route}?format=csv").text

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.core.messages import Language, in_language
 from noughts_server.core.resource_names import bot_name, tournament_name
 from noughts_server.drawing.charts import DrawnChart, rating_bars, rating_line
@@ -78,8 +79,21 @@ async def bots_page(website: Website, request: Request) -> Response:
 
 async def records_page(website: Website, request: Request) -> Response:
     upstream = website.upstream
-    records = await upstream.ask(upstream.leaderboards.GetRecords, leaderboards_pb2.GetRecordsRequest())
-    return await website.views.page(request, "bots/records.html.jinja", records=records["records"])
+    response = await upstream.ask(upstream.leaderboards.GetRecords, leaderboards_pb2.GetRecordsRequest())
+    records = map(_beatable, response["records"])
+    return await website.views.page(request, "bots/records.html.jinja", records=list(records))
+
+
+def _beatable(records: Document) -> Document:
+    """Return the records of a variant without games that cannot be longer or wins that cannot be quicker."""
+    try:
+        rules = parse_variant(records["variant"])
+    except VariantError:
+        return records  # of a plugin that is not installed here
+    limits = {"longest": rules.cells, "shortest": rules.shortest_win}
+    games = {name: records[name] for name in limits}
+    final = {name for name, game in games.items() if game and len(game["moves"]) == limits[name]}
+    return records | dict.fromkeys(final)
 
 
 async def bot_page(

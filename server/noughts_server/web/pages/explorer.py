@@ -15,7 +15,7 @@ _FIRST_ROWS = 12
 """Moves in the table at first: a position on a large board has hundreds."""
 _MOST_ROWS = 200
 _LEAST_SHARE = 0.02
-"""The share of the games from which a move has a number on the board; others have a point."""
+"""The share of the games from which a move has a number on the board."""
 
 
 async def explorer_page(website: Website, request: Request) -> Response:
