@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.core.messages import N_, _, ngettext, number_text
-from noughts_server.web import words
 from noughts_server.web.documents import Document
 
 _SMALL_GAMES = 3
@@ -18,6 +17,8 @@ _SMALL_BOARD = 27
 """Cells; a board with more is large enough for the place of the featured game."""
 _UPSET = 100
 """The difference of ratings from which a win of the lower rated player is an upset."""
+_CLOSE = 0.1
+"""The share of base time below which a clock was close."""
 _DAY = timedelta(hours=24)
 
 Players = Mapping[str, Mapping[str, tournaments_pb2.Standing]]
@@ -40,14 +41,12 @@ class FeaturedGame:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A variant and a number of moves; as a text in the active language, e.g. `Gomoku, 31 moves`."""
+    """A number of moves; as a text in the active language, e.g. `31 moves`."""
 
-    variant: str
     moves: int
 
     def __str__(self) -> str:
-        moves = ngettext("%(moves)s move", "%(moves)s moves", self.moves, moves=number_text(self.moves))
-        return f"{words.game(self.variant)}, {moves}"
+        return ngettext("%(moves)s move", "%(moves)s moves", self.moves, moves=number_text(self.moves))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +216,11 @@ def rating_of(players: Players, game: Document, side: str) -> float | None:
 
 
 def closest_clock(games: Sequence[Document]) -> Document | None:
-    """Return the game, won on the board, in which a side had the smallest share of its base time left at the end."""
-    shares = {game["name"]: share for game in games if (share := least_share_left(game)) is not None and share < 1}
+    """Return the game, won on the board, in which a side had the smallest share of its base time left at the end.
+
+    Return None if no clock was close.
+    """
+    shares = {game["name"]: share for game in games if (share := least_share_left(game)) is not None and share < _CLOSE}
     return min((game for game in games if game["name"] in shares), key=lambda game: shares[game["name"]], default=None)
 
 
@@ -246,7 +248,7 @@ def tournament_of(game: Document) -> str:
 
 
 def _length(game: Document) -> Length:
-    return Length(game["variant"], len(game["moves"]))
+    return Length(len(game["moves"]))
 
 
 def _without(games: Sequence[Document], others: Sequence[Document]) -> list[Document]:

@@ -1,8 +1,8 @@
 """What the bots of a signed-in user play now, and which tournaments they have entered."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_of
@@ -11,24 +11,24 @@ from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.joining import start_order
 from noughts_server.web.known_game import tournaments_of
-from noughts_server.web.running_stages import Round, running_stage
+from noughts_server.web.running_stages import Round, RunningStage, running_stage
 from noughts_server.web.upstream import Failure, Upstream
 
 _MOST_BOTS = 10
 """Bots that are looked up; those that are online come first."""
 _MOST_UNKNOWN = 4
 """Tournaments that are looked up."""
-_MOST_RESULTS = 3
-"""Tournaments whose standings are looked up, and which the home page names."""
+_MOST_NAMED = 3
+"""Bots that the home page names."""
 _ORDER = ("running", "paused", "open")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
-    """How bots do in a tournament; as a text in the active language, e.g. `ann: place 3 of 6` or `ann 3–1 bob`."""
+    """How a bot does in a tournament; as a text in the active language, e.g. `place 3 of 6` or `ann 3–1 bob`."""
 
     rows: Sequence[tournaments_pb2.Standing]
-    bots: Collection[str]
+    bot: str
     round: Round | None = None
     """The round of a knockout, which has no places before its end."""
 
@@ -40,39 +40,31 @@ class OwnResult:
         if len(self.rows) == 2:
             return words.score_or_leaders(self.rows)
         for row in self.rows:
-            if row.rank and words.bot(row.bot_version) in self.bots:
-                return _(
-                    "%(label)s: place %(rank)s of %(places)s", label=row.label, rank=row.rank, places=len(self.rows)
-                )
+            if row.rank and words.bot(row.bot_version) == self.bot:
+                return _("place %(rank)s of %(places)s", rank=row.rank, places=len(self.rows))
         return _("No result yet")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBot:
+    """A bot of a user that plays a game now, or has entered a tournament that is not over."""
+
+    name: str
+    game: str
+    """The game that it plays now; empty if there is none."""
+    tournament: Document | None
+    """The tournament of this game, else the first that it has entered; None for the game of a challenge."""
+    result: OwnResult | None = None
+    """How it does in this tournament."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnBots:
     """The bots of a user in play."""
 
-    games: Mapping[str, str]
-    """The games that bots play now, by the names of the bots."""
-    tournaments: Sequence[Document]
-    """The entered tournaments that are not over: those that run, then those that are paused, then the next starts."""
-    results: Mapping[str, OwnResult]
-    """How the bots do in the first of these tournaments, by the name of the tournament."""
-
-    def game_in(self, tournament: str) -> str:
-        """Return the name of a game that a bot plays in this tournament now; empty if there is none."""
-        return next((game for game in self.games.values() if game.partition("/games/")[0] == tournament), "")
-
-    @property
-    def shown(self) -> list[Document]:
-        """The tournaments that the home page names: first those in which a bot plays a game now."""
-        first = self.tournaments[:_MOST_RESULTS]
-        return sorted(first, key=lambda tournament: not self.game_in(tournament["name"]))
-
-    @property
-    def other_games(self) -> dict[str, str]:
-        """The games that are in none of these tournaments, as those of challenges, by the names of the bots."""
-        names = {tournament["name"] for tournament in self.tournaments}
-        return {bot: game for bot, game in self.games.items() if game.partition("/games/")[0] not in names}
+    named: Sequence[OwnBot]
+    others: int
+    """How many bots the home page does not name."""
 
 
 async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Sequence[Document]) -> OwnBots:
@@ -90,20 +82,38 @@ async def own_bots(upstream: Upstream, bots: Sequence[Document], tournaments: Se
         (known[name] for name in entered if known.get(name, {}).get("state") in _ORDER),
         key=lambda each: (_ORDER.index(each["state"]), start_order(each)),
     )
-    standings = await tournaments_of(upstream, [each["name"] for each in in_play[:_MOST_RESULTS]])
-    results = await asyncio.gather(*(_result(upstream, each, names) for each in standings.values()))
-    return OwnBots(
-        games={state["bot"]["name"]: state["running_game"] for state in states if state["running_game"]},
-        tournaments=in_play,
-        results=dict(zip(standings, results, strict=True)),
-    )
+    found = bots_in_play(states, in_play)
+    named = await asyncio.gather(*(_with_result(upstream, bot) for bot in found[:_MOST_NAMED]))
+    return OwnBots(named, others=len(found) - len(named))
 
 
-async def _result(upstream: Upstream, tournament: tournaments_pb2.Tournament, bots: Collection[str]) -> OwnResult:
-    if format_of(tournament.schedule).places_by_bracket:
-        stage = await running_stage(upstream, tournament)
-        return OwnResult(tournament.standings, bots, stage.round)
-    return OwnResult(tournament.standings, bots)
+def bots_in_play(states: Sequence[Document], tournaments: Sequence[Document]) -> list[OwnBot]:
+    """Return the bots that play a game now, and then those in these tournaments, in the order of the tournaments.
+
+    `states` are responses to `GetBot`.
+    """
+    found = []
+    for state in states:
+        game = state["running_game"]
+        names = [game.partition("/games/")[0]] if game else state["entered"]
+        own = [each for each in tournaments if each["name"] in names]
+        if game or own:
+            found.append(OwnBot(state["bot"]["name"], game, own[0] if own else None))
+
+    def order(bot: OwnBot) -> tuple[bool, int]:
+        return not bot.game, tournaments.index(bot.tournament) if bot.tournament else -1
+
+    return sorted(found, key=order)
+
+
+async def _with_result(upstream: Upstream, bot: OwnBot) -> OwnBot:
+    """Return the bot with its result."""
+    if bot.tournament is None:
+        return bot
+    (tournament,) = (await tournaments_of(upstream, [bot.tournament["name"]])).values()
+    is_bracket = format_of(tournament.schedule).places_by_bracket
+    stage = await running_stage(upstream, tournament) if is_bracket else RunningStage()
+    return replace(bot, result=OwnResult(tournament.standings, bot.name, stage.round))
 
 
 async def _tournament(upstream: Upstream, name: str) -> Document:

@@ -147,11 +147,13 @@ def test_upset_needs_ratings_of_both_players() -> None:
 
 
 def test_closest_clock_is_the_smallest_share_of_base_time_left() -> None:
-    # Ann has used 9 of 10 seconds; Bob, whose base time is ten times as long, 85 of 100.
-    ann = ended(1, 3, first_time=BASE, times_us=[4_000_000, 0, 5_000_000])
-    bob = ended(2, 3, second_time={**BASE, "bank_us": 100_000_000}, times_us=[0, 85_000_000, 0])
-    assert [least_share_left(ann), least_share_left(bob)] == pytest.approx([0.1, 0.15])
+    # Ann has used 9.5 of 10 seconds; Bob, whose base time is ten times as long, 92 of 100.
+    ann = ended(1, 3, first_time=BASE, times_us=[4_500_000, 0, 5_000_000])
+    bob = ended(2, 3, second_time={**BASE, "bank_us": 100_000_000}, times_us=[0, 92_000_000, 0])
+    assert [least_share_left(ann), least_share_left(bob)] == pytest.approx([0.05, 0.08])
     assert closest_clock([bob, ann]) == ann
+    # With a tenth of the time left, no clock is close.
+    assert closest_clock([ended(1, 3, first_time=BASE, times_us=[4_000_000, 0, 5_000_000])]) is None
 
 
 def test_clocks_count_increments_openings_and_the_factor_of_the_game() -> None:
@@ -185,7 +187,7 @@ def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
         ended(1, 9, result="1/2-1/2", termination="board_full"),
         ended(2, 7),
         ended(3, 5, result="0-1"),
-        ended(4, 6, result="0-1", first_time=BASE, times_us=[9_000_000, *[0] * 5]),
+        ended(4, 6, result="0-1", first_time=BASE, times_us=[9_700_000, *[0] * 5]),
     ]
     chosen = games_of_the_day(games, rated)
     assert [(each.title, each.game) for each in chosen] == [
@@ -195,13 +197,13 @@ def test_games_of_the_day_have_titles_and_details_in_the_language() -> None:
         ("Closest clock", games[3]),
     ]
     assert [str(each.detail) for each in chosen] == [
-        "Noughts and crosses, 9 moves",
+        "9 moves",
         "ratings 1400 against 1521",
-        "Noughts and crosses, 5 moves",
-        "10% of the time left",
+        "5 moves",
+        "3% of the time left",
     ]
     with in_language(languages()["cs"]):
-        assert str(chosen[0].detail) == "Piškvorky 3×3, 9 tahů"
+        assert str(chosen[0].detail) == "9 tahů"
 
 
 def test_games_of_the_day_come_from_tournaments_of_different_games() -> None:
@@ -219,7 +221,7 @@ def test_games_of_the_day_ended_within_a_day_before_the_last_game() -> None:
 
 
 def test_each_game_of_the_day_has_one_title() -> None:
-    only = ended(1, 9, first_time=BASE, times_us=[9_000_000, *[0] * 8])
+    only = ended(1, 9, first_time=BASE, times_us=[9_700_000, *[0] * 8])
     assert [each.title for each in games_of_the_day([only], players(ann=1400, bob=1500))] == ["Longest game"]
 
 

@@ -52,7 +52,7 @@ def busy_server() -> Document:
         ended(running[4], 1, moves_on(CELLS, 75, 11), termination=types_pb2.TERMINATION_BOARD_FULL, winning_cells=[]),
         ended(running[4], 2, moves_on(CELLS, 60, 12), result=types_pb2.RESULT_SECOND_WINS),
         ended(running[4], 3, moves_on(CELLS, 55, 13)),
-        ended(running[4], 4, moves_on(CELLS, 61, 14), times_us=[1_500_000] * 61, **clock),
+        ended(running[4], 4, moves_on(CELLS, 61, 14), times_us=[2_900_000] * 61, **clock),
     ]
     ended_games[1]["second"] = bots[-1]  # an upset
     opened = [

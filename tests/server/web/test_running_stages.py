@@ -78,7 +78,8 @@ def test_lists_of_live_tournaments_name_the_round(
     assert f"<b>{words}</b>" in site.get("/tournaments").text
     # A knockout has no places before its end, so its round stands next to own bots.
     own = "Semifinals" if schedule == "knockout" else "No result yet"
-    assert f'<span class="note">{own}</span>' in site.get("/", cookie=cookie).text
+    home = re.sub(r"\s*\n\s*", "", site.get("/", cookie=cookie).text)
+    assert f'{own}· <a href="{path}">' in home
     # The number of games of a knockout grows, but not that of its matches.
     has_bar_of_matches = 'max="3" value="0" aria-label="Matches played">' in site.get("/").text
     assert has_bar_of_matches == (schedule == "knockout")

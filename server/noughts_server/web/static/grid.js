@@ -15,9 +15,9 @@ let ticking = 0;
 
 // Every card keeps its place. A card of a game that has left stays if `keeps(name)`; else its place stays empty until a
 // new game takes it. If `more` games will follow, empty places at the end stay for a while, so that the boards keep
-// their size. The clocks stop while the server cannot be reached (`stopped`).
-export function showGames(grid, games, { more = false, keeps = () => false, stopped = null } = {}) {
-  latest.set(grid, { games, options: { more, keeps, stopped } });
+// their size. The clocks stop while the server cannot be reached (`stopped`). `eventOf(game)` is the tournament's title.
+export function showGames(grid, games, { more = false, keeps = () => false, stopped = null, eventOf } = {}) {
+  latest.set(grid, { games, options: { more, keeps, stopped, eventOf } });
   const names = new Set(games.map((game) => game.name));
   const cards = new Map(
     [...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]),
@@ -31,6 +31,7 @@ export function showGames(grid, games, { more = false, keeps = () => false, stop
         showGames(grid, newest, options);
       });
       if (!card) continue;
+      if (eventOf) card.append(Object.assign(labelled("span", "event"), { textContent: eventOf(game) }));
       const place = free.shift();
       if (place) place.replaceWith(card);
       else grid.append(card);

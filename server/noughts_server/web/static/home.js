@@ -40,7 +40,11 @@ function show() {
   if (game) showFeatured();
   // A game that is over keeps its place until another game needs it, so that nothing moves.
   const others = games.filter((each) => each.name !== name).slice(0, SMALL);
-  showGames(by("grid"), others, { more: true, keeps: (each) => each !== name, stopped: view.stopped });
+  const eventOf = (each) => {
+    const [, id] = each.name.split("/");
+    return view.tournaments.get(`tournaments/${id}`)?.title || id;
+  };
+  showGames(by("grid"), others, { more: true, keeps: (each) => each !== name, stopped: view.stopped, eventOf });
   if (by("grid").children.length) by("grid-part").hidden = false;
   checkTournaments();
   const next = games.some((each) => each.name !== name && each.state === "running");
