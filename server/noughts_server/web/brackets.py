@@ -1,6 +1,6 @@
 """What the page of a knockout says about its entries: their seeds, and the rounds that they reached."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from noughts_server.competition.formats.knockout import seed_places
@@ -93,6 +93,27 @@ def seeds(rounds: Sequence[Sequence[Document]]) -> dict[str, int]:
             # Only the best seeds have byes.
             seed_of[match["first"]] = min(one, other) + 1
     return seed_of
+
+
+def better_seeds_first(rounds: Sequence[Sequence[Document]], seed_of: Mapping[str, int]) -> list[list[Document]]:
+    """Return the rounds with the better seed of each match of the first round on top.
+
+    In later rounds, the winner of the upper match stays on top.
+    """
+    first_round = [_with_better_seed_first(match, seed_of) for match in next(iter(rounds), [])]
+    return [first_round, *(list(matches) for matches in rounds[1:])] if rounds else []
+
+
+def _with_better_seed_first(match: Document, seed_of: Mapping[str, int]) -> Document:
+    if not match["second"] or seed_of[match["first"]] < seed_of[match["second"]]:
+        return match
+    return {
+        **match,
+        "first": match["second"],
+        "second": match["first"],
+        "first_points": match["second_points"],
+        "second_points": match["first_points"],
+    }
 
 
 def reached(rounds: Sequence[Sequence[Document]]) -> dict[str, Reached]:

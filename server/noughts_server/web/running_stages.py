@@ -32,6 +32,16 @@ class Round:
             return _("Round %(number)s of %(last)s", number=self.number, last=self.last)
         return _("Round %(number)s", number=self.number)
 
+    def inside(self) -> str:
+        """Return where something happens, e.g. `in the semifinals`."""
+        if self.is_knockout and self.number == self.last:
+            return _("in the final")
+        if self.is_knockout and self.number == self.last - 1:
+            return _("in the semifinals")
+        if self.is_knockout and self.number == self.last - 2:
+            return _("in the quarterfinals")
+        return _("in round %(number)s", number=self.number)
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:

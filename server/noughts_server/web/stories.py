@@ -71,7 +71,7 @@ def sentences(tournament: Document, matches: list[Document], games: dict[int, Do
     if len(tournament["standings"]) > 2 and {story["upset_winner"], story["upset_loser"]} != finalists:
         told.append(_upset(story, games, len(first), is_bracket=is_bracket))
     if is_bracket:
-        told += [_final(story, matches, games), _extra_games(matches)]
+        told.append(_final(story, matches, games))
     elif not tournament["sprt"]:
         told += [_lead(story, first, games), _decision(tournament, first, games)]
     told += [_longest(story, games), _shortest(story, games)]
@@ -126,8 +126,7 @@ def _lead(story: Document, first: list[str], games: dict[int, Document]) -> Sent
 def _decision(tournament: Document, first: list[str], games: dict[int, Document]) -> Sentence | None:
     story, standings = tournament["story"], tournament["standings"]
     if len(first) > 1:
-        text = _("%(names)s share the first place.", names=words.and_words(first))
-        return Sentence(_("Shared win"), text, None)
+        return None  # the line of the winners says so
     if game := games.get(story["decided_game"]):
         title = (
             _("Decided in round %(round)s", round=story["decided_round"])
@@ -182,22 +181,6 @@ def _final(story: Document, matches: list[Document], games: dict[int, Document])
             **values,
         )
     return Sentence(_("Decided in the final"), text, game)
-
-
-def _extra_games(matches: list[Document]) -> Sentence | None:
-    played = [match for match in matches if match["games"]]
-    extra = sum(match["decision"] in ("extra_pair", "forfeits", "seed") for match in played)
-    if not played:
-        return None
-    if not extra:
-        return Sentence(_("Close matches"), _("No match needed extra games."), None)
-    text = ngettext(
-        "%(extra)s of %(num)s match needed extra games.",
-        "%(extra)s of %(num)s matches needed extra games.",
-        len(played),
-        extra=number_text(extra),
-    )
-    return Sentence(_("Close matches"), text, None)
 
 
 def _longest(story: Document, games: dict[int, Document]) -> Sentence | None:

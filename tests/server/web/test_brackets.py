@@ -173,12 +173,13 @@ async def test_bracket_shows_the_score_so_far_and_leads_to_the_live_game(arena: 
     assert '<a class="now" href="/tournaments/cup/games/3">0 of 2 games over</a>' in page
     assert re.findall(r'<span class="points">([^<]*)</span>', page)[:4] == ["1", "0", "0", "0"]
     assert "<b>Semifinals</b>" in page
-    assert "0 of 3 matches" in page
-    # The number of games can grow, but not that of the matches.
-    assert re.search(r'<progress max="3" value="0"\s+aria-label="Matches played"', page)
-    # A game that waits is named without a link.
-    assert "1 of 2 games over" in await page_of_cup(arena, "bracket")
-    assert 'class="now"' not in await page_of_cup(arena, "bracket")
+    # Both are of the round, because they stand next to its name.
+    assert "0 of 2 matches" in page
+    assert re.search(r'<progress max="2" value="0"\s+aria-label="Matches played"', page)
+    # While the next game waits, the words lead to the games that are over.
+    bracket = await page_of_cup(arena, "bracket")
+    assert 'class="now"' not in bracket
+    assert re.search(r'<a href="/bots/\w+/against/\w+\?tournament=cup"[^>]*>1 of 2 games over</a>', bracket)
 
 
 async def test_page_of_a_game_has_its_round_and_the_score_of_its_match(arena: Arena) -> None:
@@ -213,7 +214,10 @@ async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
 async def test_tied_match_that_waits_for_the_others_says_so(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
     await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
-    assert "Level: extra games follow" in await page_of_cup(arena, "bracket")
+    page = await page_of_cup(arena, "bracket")
+    assert re.search(
+        r'<a href="/bots/\w+/against/\w+\?tournament=cup"[^>]*>2 games</a>: level, extra games follow', page
+    )
 
 
 async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena: Arena) -> None:
@@ -230,11 +234,9 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "begins as soon as both bots are free" in await page_of_cup(arena)
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = await page_of_cup(arena)
-    assert "Cancelled after 1 game (Semifinals)" in page
-    assert re.search(
-        "1 live game was stopped and counts as lost by (ann|bob|cy|dee): bots of the organiser, alice,", page
-    )
-    assert "With these, 2 games count for ratings." in page
+    assert "Cancelled in the semifinals: 1 game finished, 1 stopped</p>" in page
+    assert re.search("For ratings, the stopped game counts as lost by (ann|bob|cy|dee): a bot of the organiser", page)
+    assert "In the bracket, stopped games do not count." in page
     bracket, _, rest = page.partition('id="bracket"')[2].partition("</section>")
     assert ">1 game, 1 stopped</a>" in bracket
     assert re.findall(r'<span class="points">([^<]*)</span>', bracket)[:4] == ["½", "½", "", ""]
@@ -243,7 +245,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert not re.search("games over|to be decided|extra pairs|playing|winner", bracket)
     assert "stopped by the organiser" not in rest
     assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == ["–"] * 4
-    assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
+    assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["in the semifinals"] * 4
     assert "Tie broken" not in page
     assert "cancelled <time" in page
 
@@ -260,7 +262,7 @@ async def test_all_games_that_the_organiser_stopped_are_counted(arena: Arena, mo
         for game in games[:11]
     )
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
-    assert "3 live games were stopped and count as lost by" in await page_of_cup(arena)
+    assert "3 stopped</p>" in await page_of_cup(arena)
 
 
 async def test_bots_without_a_result_have_no_place_and_are_last(arena: Arena) -> None:
@@ -291,7 +293,7 @@ async def test_cancelled_tournament_says_who_led_or_that_nothing_began(arena: Ar
     await commit_results(arena, {1: Result.FIRST_WINS})
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     page = re.sub("<[^>]+>", "", await page_of_cup(arena))
-    assert "Cancelled after 1 of 6 games" in page
+    assert "Cancelled: 1 of 6 games finished" in page
     assert re.search(
         "There is no winner. (ann|bob|cy) led with 1 point in 1 game. The 1 game with a result counts", page
     )
@@ -306,7 +308,7 @@ async def test_tournament_that_is_cancelled_before_its_start_did_not_end(arena: 
     assert re.findall('<li><a href="/tournaments/([^"]+)">', page.partition("Upcoming starts")[2]) == ["later"]
     assert "No game was played, and no rating changed." in page
     assert "ended <time" not in page
-    assert 'href="/tournaments?state=open">All upcoming tournaments<' in page
+    assert 'href="/tournaments">All tournaments<' in page
     assert not re.search("Export|>Games<|0 of 0", page)
     assert '<div class="overview">' in page.partition("Cancelled before the start")[0]  # next to the entries
 
@@ -347,15 +349,33 @@ async def test_pages_of_all_formats_render_in_all_states(arena: Arena, schedule:
         assert "</html>" in await page_of_cup(arena, tab)
 
 
-async def test_way_to_the_title_says_which_bots_were_beaten(arena: Arena) -> None:
-    cup = await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
-    for _ in range(2):
-        await arena.commit(
-            game._replace(result=Result.FIRST_WINS if game.first < game.second else Result.SECOND_WINS)
-            for game in await arena.play(cup)
-        )
-    way = re.sub("<[^>]+>", "", (await page_of_cup(arena)).partition('<ol class="way">')[2].partition("</ol>")[0])
-    assert re.findall(r"beat \w+ 2 – 0", way) == ["beat dee 2 – 0", "beat bob 2 – 0"]
+async def test_better_seed_is_on_top_in_the_first_round(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.FIRST_WINS, 3: Result.FIRST_WINS})
+    first_round = (await page_of_cup(arena, "bracket")).partition('id="bracket-2"')[0]
+    assert re.findall(r'<span class="seed">(\d)</span>', first_round) == ["1", "4", "2", "3"]
+
+
+async def test_bots_with_equal_results_have_one_place_in_all_tables(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:3], schedule=ROUND_ROBIN)
+    await commit_results(arena, dict.fromkeys(range(1, 7), Result.FIRST_WINS))
+    page = await page_of_cup(arena)
+    for table in ("standings", "crosstable"):
+        rows = page.partition(f'id="{table}"')[2].partition("</table>")[0]
+        assert re.findall(r'<tr> <td class="number">([^<]+)</td>', rows) == ["1"] * 3, table
+
+
+async def test_a_cell_of_the_crosstable_is_a_score_and_no_fraction(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:3], schedule=ROUND_ROBIN)
+    await commit_results(arena, dict.fromkeys(range(1, 7), Result.FIRST_WINS))
+    cells = (await page_of_cup(arena)).partition('id="crosstable"')[2]
+    assert set(re.findall(r'<td class="heat-\d"><a[^>]*>(.*?)</a>', cells)) == {"1<small>–1</small>"}
+
+
+async def test_a_tournament_without_live_games_shows_two_rows_of_last_games(arena: Arena) -> None:
+    games = await arena.play(await arena.tournament(bots=BOTS[:4], games_per_pair=4))
+    await arena.commit(games[:10])
+    assert (await page_of_cup(arena)).count('<li><a href="/tournaments/cup/games/') == 8
 
 
 async def test_running_tournament_says_about_how_long_it_takes(arena: Arena) -> None:

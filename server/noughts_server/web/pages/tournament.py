@@ -107,13 +107,16 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     )
     # The standings, the bracket and the crosstable are those of one moment.
     tournament = {**response["tournament"], "standings": crosstable["standings"]}
+    if not tournament["start_time"]:
+        # Entries have no ranks before the start.
+        tournament["standings"] = sorted(tournament["standings"], key=_rating, reverse=True)
     desk = await permitted_actions(website, request, tournament, crosstable)
     live = await _live_games(website, tournament) if tab in _TABS_WITH_MATCHES else ([], [])
     stopped_games = await _stopped_games(website, tournament)
     last: list[Document] = []
     left: int | None = None
     if tab == _OVERVIEW and tournament["state"] != "open":
-        last, left = await _last_games(website, tournament, stopped_games)
+        last, left = await _last_games(website, tournament, stopped_games, has_boards=bool(live[0]))
     language = website.views.language(request, _PAGE)
     # The filters of the list of games need the labels.
     names = {} if tab == "games" else _names_of_guests(tournament, language)
@@ -124,6 +127,8 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     before = _rows_before(request)
     rounds = _rounds(brackets.with_extra_games(crosstable["matches"], tournament["games_per_pair"]))
     pairings = _rounds(brackets.with_extra_games(crosstable["encounters"], tournament["games_per_pair"]))
+    seeds = brackets.seeds(rounds)
+    rounds = brackets.better_seeds_first(rounds, seeds)
     round_names = brackets.names_of_rounds(rounds) or [Round(each[0]["round"], 0) for each in pairings]
     return {
         "tab": tab,
@@ -138,7 +143,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "round_names": round_names,
         "most_extra_games": 2 * EXTRA_PAIRS,
         "stages": {name.number: name for name in round_names},
-        "seeds": brackets.seeds(rounds),
+        "seeds": seeds,
         "reached": brackets.reached(rounds),
         "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
         "cancelled_in": current_round(tournament, crosstable) if tournament["state"] == "cancelled" else None,
@@ -156,6 +161,11 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     }
 
 
+def _rating(row: Document) -> float:
+    """Return the rating of an entry; entries without one are last."""
+    return -1 if row["rating"] is None else float(row["rating"])
+
+
 def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]:
     """Return the shown names of both players of a game in the browser, by label; empty for other tournaments."""
     labels = [row["label"] for row in tournament["standings"]]
@@ -167,14 +177,14 @@ def _names_of_guests(tournament: Document, language: Language) -> dict[str, str]
 
 
 async def _last_games(
-    website: Website, tournament: Document, stopped_games: Sequence[Document]
+    website: Website, tournament: Document, stopped_games: Sequence[Document], *, has_boards: bool
 ) -> tuple[list[Document], int | None]:
     """Return the last games that were played to an end, newest first, and how many minutes the others take if known."""
     runs = tournament["state"] == "running"
     is_bracket = format_named(str(tournament["schedule"])).places_by_bracket
-    # While the tournament runs, the games fill one row, so that the rest of the page does not move. A row below a
-    # bracket is as wide as the page; next to the standings of a bracket there is room for one row.
-    has_short_row = tournament["state"] != "finished" and runs is not is_bracket
+    # Below live boards, the games fill one row, so that the rest of the page does not move. A row below a running
+    # bracket is as wide as the page; next to the standings of a bracket or of two bots there is room for one row.
+    has_short_row = not runs if is_bracket else has_boards or len(tournament["standings"]) == 2
     shown = _LAST_GAMES // 2 if has_short_row else _LAST_GAMES
     count = _GAMES_OF_PACE if runs else shown + min(len(stopped_games), _MOST_STOPPED_SKIPPED)
     after = max(0, tournament["games_done"] - count)
