@@ -58,7 +58,6 @@ _LEVELS = sorted({elo for rows in levels().values() for elo, level in rows.items
 class HouseBot:
     spec: str
     description: str
-    """Empty for levels, which the form explains together."""
     ratings: Mapping[str, int] = field(default_factory=dict, hash=False)
     """Its ratings by variant. Only differences within a variant count."""
     is_filler: bool = False
@@ -105,7 +104,7 @@ HOUSE_BOTS = (
         is_filler=True,
     ),
     *(
-        HouseBot(f"{_LEVEL}{elo}", "", {
+        HouseBot(f"{_LEVEL}{elo}", N_("Looks ahead, but makes mistakes."), {
             variant: rows[elo].rating for variant, rows in levels().items() if elo in rows
         })
         for elo in _LEVELS

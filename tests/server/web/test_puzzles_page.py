@@ -42,7 +42,7 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
     page = site.get("/puzzles?variant=tictactoe").text
     answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)#answer"', page)]
     assert len(answers) == 9 - len(puzzle["moves"])
-    assert f"wins in {puzzle['moves_to_win']} moves" in page
+    assert re.search(rf"Noughts and crosses: [XO] to move wins in {puzzle['moves_to_win']} moves</h2>", page)
     assert puzzle["bot"] in page
     tournament, _games, number = puzzle["game"].rpartition("/games/")
     title = site.get(f"/api/v1/{tournament}").document["title"] or tournament.partition("/")[2]
@@ -73,6 +73,14 @@ def test_navigation_is_one_line_on_a_phone(site: Site, browser: Browser) -> None
         boxes = [link.bounding_box() for link in links.all()]
         assert len({box["y"] for box in boxes if box}) == 1
         assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+
+
+def test_filters_are_below_the_board_on_a_phone(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        page.goto("/puzzles")
+        tops = [page.locator(place).bounding_box() for place in ("h1", ".tabs", ".puzzle .board-place", ".filters")]
+        heights = [box["y"] for box in tops if box]
+        assert heights == sorted(heights)
 
 
 def test_next_leads_through_all_puzzles(site: Site) -> None:
