@@ -38,7 +38,8 @@ function notify(title, body, address) {
   });
 }
 
-// Compares a tournament with its last known state, and notifies if it has begun or ended. `quiet`: only remembers.
+// Compares a tournament with its last known state, and notifies if it has begun or ended. `quiet`: only remembers a
+// tournament whose state was not known.
 async function check(name, quiet) {
   if (ENDED.includes(stored(STATES, {})[name])) return;
   const answer = await fetch(by(name));
@@ -53,7 +54,7 @@ async function check(name, quiet) {
   }
   if (before === told.state) return;
   setState(name, told.state);
-  if (quiet) return;
+  if (quiet && !before) return;
   const title = told.title || name.split("/")[1];
   if (told.state === "running" && before !== "paused")
     notify(_("%(title)s has begun", { title }), bots.map((row) => row.label).join(", "), `/${name}`);
