@@ -286,7 +286,7 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         page_in(browser, tables.address) as page,
     ):
         page.goto("/play")
-        expect(page.locator(".others .card")).to_have_text("ada-bot not rated yet · by ada")
+        expect(page.locator(".others .card")).to_have_text("ada-bot not rated in this game · by ada")
         expect(page.locator(".house .card:not([hidden]) .note").filter(has_text=re.compile("^$"))).to_have_count(0)
         start_game(page, "bots/ada-bot", begins="they")
         expect_status(page, "Your turn: you are O.")

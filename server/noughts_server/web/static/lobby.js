@@ -97,12 +97,16 @@ function showStrength(card, strength) {
   word.textContent = words[strength - 1];
 }
 
-// Shows the bots of authors that play the game: first those with a rating in it, which they show. The last are spare.
+// Shows the bots of authors that play the game: first those with a rating in it, which they show. Others say that they have none. The last are spare.
 function showOthers(variant) {
   const place = form.querySelector(".others");
   if (!place) return;
   const isRated = (card) => Boolean(variant) && card.dataset.main === variant;
-  for (const rating of place.querySelectorAll(".rating")) rating.hidden = !isRated(rating.closest(".card"));
+  for (const card of authors) {
+    const rating = card.querySelector(".rating");
+    if (rating) rating.hidden = !isRated(card);
+    card.querySelector(".unrated").hidden = card.dataset.rated.split(" ").includes(variant);
+  }
   place.append(...authors.filter(isRated), ...authors.filter((card) => !isRated(card)));
   const players = [...place.children].filter((card) => !card.hidden);
   players.forEach((card, at) => card.classList.toggle("spare", at >= MOST_OTHERS));
