@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from operator import itemgetter
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.channel import Channel, ChannelContext, GameFollowers
-from noughts_server.feed.observer import ScheduledGameKey, WatchableGames
+from noughts_server.feed.observer import RunningGame, ScheduledGameKey, WatchableGames
 from noughts_server.feed.stored import end_message, read_featured, read_tournament
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.results import TournamentProgress
@@ -25,8 +24,8 @@ _TICKS_OF_ENDED_BOARD = 4
 _TICKS_OF_LOST_BOARD = 40
 """A game that is not running and has no result is removed after this."""
 _TICKS_FEATURED_AFTER_END = 40
-_MOST_LIVE_GAMES = 64
 """An ended tournament stays on the channel of running tournaments for this long."""
+_MOST_LIVE_GAMES = 64
 
 
 class _TournamentState:
@@ -245,25 +244,40 @@ class TournamentsChannel(Channel):
             free -= 1
 
     def _candidates(self) -> Iterator[ScheduledGameKey]:
-        """Return running games without a board.
+        """Return running games without a board, each time the one that has least in common with the boards so far.
 
-        The games of tournaments with the fewest boards are first; among these tournaments, the newest is first. In a
-        tournament, the games of pairs with the fewest boards are first.
+        First counts how many boards have its variant, then its tournament, then both of its players in this tournament,
+        then its players anywhere. Among equals, the game of the newest tournament is first.
         """
-        shown = [(slot.tournament, board.players) for slot, board in self._boards.items() if not board.ended]
-        boards = Counter(tournament for tournament, _players in shown)
-        boards_of_pairs = Counter(shown)
-        candidates: list[tuple[int, ScheduledGameKey]] = []
-        for key in reversed(self._tournaments):
-            ranked: list[tuple[int, ScheduledGameKey]] = []
-            for slot, players in islice(self._observer.running(key), _MOST_LIVE_GAMES):
-                if slot not in self._boards:
-                    ranked.append((boards_of_pairs[key, players], slot))
-                    boards_of_pairs[key, players] += 1
-            ranked.sort(key=itemgetter(0))
-            # The key of a candidate is the number of boards that its tournament has before this one.
-            candidates += enumerate((slot for _, slot in ranked[: self._most_boards]), start=boards[key])
-        return (slot for _, slot in sorted(candidates, key=itemgetter(0)))
+        games = [
+            game
+            for key in reversed(self._tournaments)
+            for game in islice(self._observer.running(key), _MOST_LIVE_GAMES)
+            if game.slot not in self._boards
+        ]
+        shown: Counter[tuple[str, object]] = Counter()
+        for slot, board in self._boards.items():
+            if not board.ended:
+                shown.update(self._traits(slot, board.players))
+
+        def boards_in_common(game: RunningGame) -> tuple[int, int, int, int]:
+            variant, tournament, pair, *players = (shown[trait] for trait in self._traits(game.slot, game.players))
+            return variant, tournament, pair, sum(players)
+
+        while games:
+            game = min(games, key=boards_in_common)
+            games.remove(game)
+            shown.update(self._traits(game.slot, game.players))
+            yield game.slot
+
+    def _traits(self, slot: ScheduledGameKey, players: frozenset[str]) -> list[tuple[str, object]]:
+        """Return what a game can have in common with others, the most striking first."""
+        return [
+            ("variant", self._tournaments[slot.tournament].now.variant),
+            ("tournament", slot.tournament),
+            ("pair", (slot.tournament, players)),
+            *(("player", label) for label in players),
+        ]
 
     def _forget_pending(self, name: str) -> None:
         """Remove the pending events of this game."""

@@ -131,6 +131,17 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: WatchedServer, 
         assert slugs == ["cup", "cup", "rival", "rival"]
 
 
+async def test_featured_boards_are_shared_by_variants(cinema: WatchedServer, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=8, concurrency=8):
+        for slug, variant in (("drop", "connect4"), ("rival", "tictactoe")):
+            await cinema.client.create(token, slug, variant=variant, games_per_pair=8, concurrency=8)
+            for name in ("ada", "bob"):
+                await cinema.client.join(token, name, slug)
+            await cinema.client.start(token, slug)
+        boards = await cinema.featured_boards({CUP: 2, "tournaments/rival": 2, "tournaments/drop": 2})
+        assert Counter(game.variant for game in boards) == {"tictactoe": 2, "connect4": 2}
+
+
 async def test_boards_are_shared_by_the_pairs_of_a_tournament(cinema: WatchedServer, token: str) -> None:
     names = ("ada", "bob", "cleo", "dora")
     async with cinema.bots(token, names):

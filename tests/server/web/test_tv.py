@@ -45,7 +45,9 @@ def test_live_games_take_the_place_of_replays(server: ServerUnderTest, site: Sit
             expect(tile.locator(".strip .piece")).to_have_count(2)
             game.play(4, 2)
             # The points of the players say who won.
-            expect(tile.locator(".caption span")).to_have_text(["Just ended", "three in a row", ""])
+            expect(tile.locator(".caption span")).to_have_text(
+                ["Just ended", "three in a row", "", "Noughts and crosses"]
+            )
             expect(tile.locator(".strip.won .label")).to_have_text("First")
 
 
@@ -156,6 +158,11 @@ def test_the_screen_does_not_scroll(
         # More tournaments than the screen has space for.
         page.locator("#panel ul").evaluate("list => { list.innerHTML = list.innerHTML.repeat(20); }")
         assert page.evaluate("document.documentElement.scrollHeight") == height
+        page.evaluate("dispatchEvent(new Event('resize'))")
+        shown = page.locator("#panel li:visible").count()
+        assert 0 < shown < 20
+        expect(page.locator("#others")).to_have_text(f"and {page.locator('#panel li').count() - shown} others")
+        assert page.locator("#others").evaluate("({ parentElement: part }) => part.scrollHeight <= part.clientHeight")
         # Places that are about as high as wide have the players above and below the board.
         page.locator("#tiles").evaluate("""tiles => {
           tiles.style.gridTemplate = "repeat(2, minmax(0, 1fr)) / repeat(3, minmax(0, 1fr))";
@@ -168,7 +175,11 @@ def test_the_screen_does_not_scroll(
 def test_tournaments_of_live_games_come_before_those_without_games() -> None:
     names = ("tournaments/new", "tournaments/played", "tournaments/live")
     running = [{"name": name, "games_done": done} for name, done in zip(names, (0, 4, 0), strict=True)]
-    content = {"running": running, "live": [{"name": "tournaments/live/games/1"}]}
+    content = {
+        "all_running": [*running, {"name": "tournaments/unknown", "games_done": 9}],
+        "live": [{"name": "tournaments/live/games/1"}],
+        "tournaments_by_name": dict.fromkeys(names),
+    }
     assert [each["name"] for each in running_tournaments(content)] == [*reversed(names)]
 
 
@@ -189,6 +200,15 @@ def test_standings_on_the_screen_follow_the_games(server: ServerUnderTest, site:
         expect(points).to_have_text(["0", "0"])
         game.play(2)
         expect(points).to_have_text(["1", "0"])
+
+
+def test_buttons_go_while_the_pointer_rests(site: Site, browser: Browser, cup: str) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/tv")
+        back = page.get_by_role("link", name="Back to the website")
+        expect(back).to_have_css("opacity", "0", timeout=10_000)
+        page.mouse.move(200, 200)
+        expect(back).to_have_css("opacity", "1")
 
 
 def test_an_overlay_is_transparent_and_has_only_boards(site: Site, browser: Browser, cup: str) -> None:

@@ -36,18 +36,21 @@ _STARTS = 50
 async def tv_page(website: Website, request: Request) -> Response:
     """Return the screen of all live games."""
     content, upcoming = await asyncio.gather(website.front_page.content(), _next_start(website))
+    replays = _best_games(content["finished"])
     values: Document = {
         "title": "Noughts",
         "variant": "",
+        "variants": {each["variant"] for each in (*content["all_running"], *replays)},
         "home": "/",
         "events": "/api/v1/featured/events",
         "standings": [],
         "leaders": _leaders(content),
         "running": running_tournaments(content),
+        "rows": len(content["all_running"]),
         "newest": content["tournaments"][:_NEWEST],
         "next": upcoming,
         "live": _running(content["live"]),
-        "replays": _best_games(content["finished"]),
+        "replays": replays,
     }
     return await _screen(website, request, values)
 
@@ -66,11 +69,13 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
     values: Document = {
         "title": tournament["title"] or short(name),
         "variant": tournament["variant"],
+        "variants": set(),
         "home": f"/{name}",
         "events": f"/api/v1/{name}/events",
         "standings": tournament["standings"][:_ROWS],
         "leaders": {},
         "running": [],
+        "rows": len(tournament["standings"]),
         "newest": [],
         "next": upcoming,
         "live": await _live_games(website, tournament),
@@ -80,19 +85,20 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
 
 
 def running_tournaments(content: Document) -> list[Document]:
-    """Return the running tournaments: first those of live games, then others with games, last those without games."""
+    """Return the running tournaments: first those of live games, then others with games, last those without games.
+
+    Only those are returned whose standings are known.
+    """
     on_boards = {tournament_of(game) for game in content["live"]}
-    tournaments: list[Document] = content["running"]
-    return sorted(tournaments, key=lambda each: (each["name"] not in on_boards, each["games_done"] == 0))
+    known = [each for each in content["all_running"] if each["name"] in content["tournaments_by_name"]]
+    return sorted(known, key=lambda each: (each["name"] not in on_boards, each["games_done"] == 0))
 
 
 def _leaders(content: Document) -> dict[str, list[Document]]:
     """Return the best rows of the standings of each running tournament by its name."""
     known = content["tournaments_by_name"]
-    return {
-        tournament["name"]: document(known[tournament["name"]])["standings"][:_LEADERS]
-        for tournament in content["running"]
-    }
+    names = [tournament["name"] for tournament in running_tournaments(content)]
+    return {name: document(known[name])["standings"][:_LEADERS] for name in names}
 
 
 async def _live_games(website: Website, tournament: Document) -> int:

@@ -11,6 +11,7 @@ const LINGER = 20_000; // After this time without another game, its board goes.
 const STEP = 1000; // Between the last moves of a delayed game that has ended.
 const REPLAY_STEP = 700;
 const REFRESHED = 60_000;
+const RESTING = 4000; // After this time without a movement of the pointer, the buttons go.
 const HALF = 20; // Half the size of a cell in pictures of boards.
 const by = (id) => document.getElementById(id);
 const tv = by("tv");
@@ -19,6 +20,7 @@ const delay = Number(tv.dataset.delay);
 let view = { games: new Map(), tournaments: new Map(), stopped: null };
 let hasView = false; // Before the first events it is unknown whether a game is live.
 let replays = JSON.parse(by("replays").textContent);
+let variants = JSON.parse(by("variants").textContent); // The names of variants.
 let nextReplay = 0;
 
 // A board with its players. It shows a live game or a replay.
@@ -101,6 +103,8 @@ class Tile {
     const event = this.find("event");
     const title = view.tournaments.get(game.name.split("/games/")[0])?.title;
     if (event) set(event, title ?? "");
+    const variant = this.find("variant");
+    if (variant) set(variant, variants[game.variant] ?? "");
     const air = this.find("air");
     const isLive = !this.isReplay && !this.ended;
     set(air, this.isReplay ? _("Replay") : isLive ? _("Live") : _("Just ended"));
@@ -180,6 +184,23 @@ function showTournaments() {
   }
 }
 
+// Hides the last rows of the panel that have no place, and says how many there are, with those that the page has not.
+function fitRows() {
+  const others = by("others");
+  if (!others) return;
+  const part = others.parentElement;
+  const rows = [...part.querySelectorAll(":scope > ul > li, :scope > table > tbody > tr:not([hidden])")];
+  for (const row of rows) row.classList.remove("beyond");
+  let left = Math.max(0, Number(others.dataset.rows) - rows.length);
+  for (const row of rows.reverse()) {
+    others.hidden = !left;
+    set(others, ngettext("and %(num)s other", "and %(num)s others", left));
+    if (part.scrollHeight <= part.clientHeight) break;
+    row.classList.add("beyond");
+    left += 1;
+  }
+}
+
 // As `displayed_place` of the server.
 function place(standing, position) {
   if (!standing.rank) return position;
@@ -199,8 +220,10 @@ async function refresh() {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     replays = JSON.parse(fresh.getElementById("replays").textContent);
+    variants = JSON.parse(fresh.getElementById("variants").textContent);
     by("panel")?.replaceWith(fresh.getElementById("panel"));
     showTournaments();
+    fitRows();
   } catch {
     // The site cannot be reached, which the events report.
   }
@@ -224,12 +247,22 @@ if (full) {
   document.addEventListener("fullscreenchange", show);
   show();
 }
+let resting = 0;
+function awake() {
+  tv.classList.remove("resting");
+  clearTimeout(resting);
+  resting = setTimeout(() => tv.classList.add("resting"), RESTING);
+}
+document.addEventListener("pointermove", awake);
+awake();
+addEventListener("resize", fitRows);
 document.addEventListener("visibilitychange", () => !document.hidden && stayAwake());
 stayAwake();
 follow(tv.dataset.events, (told) => {
   view = told;
-  hasView = true;
   showTournaments();
+  if (!hasView) fitRows();
+  hasView = true;
 });
 setInterval(tick, 100);
 setInterval(() => !document.hidden && refresh(), REFRESHED);
