@@ -242,8 +242,9 @@ def game(variant: str) -> str:
 
 
 def loser(game: Mapping[str, Any]) -> str:
-    """Return the name of the player that lost the game."""
-    return str({"1-0": game["second"], "0-1": game["first"]}.get(game["result"], _("the loser")))
+    """Return the name of the player that lost the game. If both withdraw, the game is drawn by a fault of each."""
+    losers = {"1-0": game["second"], "0-1": game["first"], "1/2-1/2": _("each player")}
+    return str(losers.get(game["result"], _("the loser")))
 
 
 def cut(name: str) -> Markup:

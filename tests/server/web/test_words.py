@@ -4,7 +4,7 @@ import pytest
 
 from noughts_proto.v1.tournaments_pb2 import Standing
 from noughts_server.web.upstream import Failure
-from noughts_server.web.words import explained, game, how_ended, leading, played_in, player, reason, titled
+from noughts_server.web.words import explained, fault, game, how_ended, leading, played_in, player, reason, titled
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,11 @@ def test_games_that_nobody_had_to_play_are_walkovers(termination: str, moves: li
 def test_sentences_about_results_name_the_loser(result: str, termination: str, fault: str, words: str) -> None:
     ended = {"result": result, "termination": termination, "fault": fault, "moves": [4]}
     assert reason({**ended, "first": "ada", "second": "bob"}) == words
+
+
+def test_a_game_that_both_players_forfeited_names_both() -> None:
+    game = {"result": "1/2-1/2", "termination": "adjudicated", "fault": "was withdrawn", "moves": []}
+    assert fault({**game, "first": "ada", "second": "bob"}) == "each player was withdrawn"
 
 
 @pytest.mark.parametrize(
