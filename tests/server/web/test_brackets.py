@@ -20,6 +20,7 @@ from noughts_server.store.games.games import GameFilter, list_games
 from noughts_server.store.games.standings import crosstable, standings
 from noughts_server.store.tournaments.tournaments import (
     cancel_tournament,
+    change_tournament,
     get_tournament,
     list_tournaments,
     pause_tournament,
@@ -376,6 +377,15 @@ async def test_a_tournament_without_live_games_shows_two_rows_of_last_games(aren
     games = await arena.play(await arena.tournament(bots=BOTS[:4], games_per_pair=4))
     await arena.commit(games[:10])
     assert (await page_of_cup(arena)).count('<li><a href="/tournaments/cup/games/') == 8
+
+
+async def test_paused_tournament_without_the_time_of_its_pause_says_when_play_ended(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS[:3])
+    await commit_results(arena, {1: Result.FIRST_WINS})
+    await arena.store.write(partial(change_tournament, tournament=tournament, state=TournamentState.PAUSED))
+    page = await page_of_cup(arena)
+    assert "It was paused" not in page
+    assert "The last game ended <time" in page
 
 
 async def test_running_tournament_says_about_how_long_it_takes(arena: Arena) -> None:

@@ -48,4 +48,12 @@ def test_rows_of_faults_fit_on_phones(site: Site, browser: Browser, failed: str)
         assert rows.count() == 2
         for row in rows.all():
             assert row.evaluate("row => row.getBoundingClientRect().right <= innerWidth")
+        # The dash between the names of the players has the same space on both sides.
+        second = page.locator(".games .who + .who").first
+        gap = """cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell.previousElementSibling);
+            return cell.getBoundingClientRect().left - range.getBoundingClientRect().right;
+        }"""
+        assert second.evaluate(gap) < 8
         assert page.evaluate("[...document.querySelectorAll('.games .how')].every(e => e.scrollWidth <= e.clientWidth)")

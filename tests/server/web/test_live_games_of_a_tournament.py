@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Route, ViewportSize, expect
 
 from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest
@@ -22,6 +22,7 @@ from tests.support.site import Site
 
 pytestmark = pytest.mark.processes
 GAMES = 12
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 class Waiting(Bot):
@@ -156,6 +157,21 @@ def test_board_shows_the_result_for_five_seconds_while_others_are_played(
         eventually(shows_both_ends)
         page.clock.run_for(20_000)
         expect(over).to_have_count(2)
+
+
+def test_names_next_to_live_boards_are_whole_on_a_phone(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with tournament_that_waits(server, site, "whole") as path, page_in(browser, site.address, viewport=PHONE) as page:
+        games = [{**watched_game(path, number, "running"), "second": "threat-hunter"} for number in (1, 2, 3)]
+        page.route("**/events", lambda route: send(route, {"games": games, "tournaments": []}))
+        page.goto(path)
+        expect(page.locator("#grid .small-game.live")).to_have_count(3)
+        assert page.locator("#grid .cut > span").evaluate_all(
+            "spans => spans.every(e => e.scrollWidth <= e.clientWidth)"
+        )
+        # All boards are in one row, which the reader swipes.
+        tops = "cards => new Set(cards.map(card => card.getBoundingClientRect().top)).size"
+        assert page.locator("#grid .small-game").evaluate_all(tops) == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_boards_are_without_games_that_are_over_while_others_are_played() -> None:
