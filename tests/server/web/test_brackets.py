@@ -379,7 +379,7 @@ async def test_a_tournament_without_live_games_shows_two_rows_of_last_games(aren
     assert (await page_of_cup(arena)).count('<li><a href="/tournaments/cup/games/') == 8
 
 
-async def test_paused_tournament_without_the_time_of_its_pause_says_when_play_ended(arena: Arena) -> None:
+async def test_page_says_when_play_ended_if_the_time_of_a_pause_is_unknown(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS[:3])
     await commit_results(arena, {1: Result.FIRST_WINS})
     await arena.store.write(partial(change_tournament, tournament=tournament, state=TournamentState.PAUSED))
