@@ -284,15 +284,15 @@ def and_words(names: Sequence[str]) -> str:
     return _("%(names)s and %(last)s", names=", ".join(shown), last=last) if shown else last
 
 
+def _unbroken(time: str) -> str:
+    """Return a time whose numbers and units stay on one line."""
+    return time.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def until(stamp: str) -> str:
     """Return the time until then, e.g. `2 d 3 h`, `3 h 12 min`, `4 min`; empty if it is over."""
     minutes = max(0, math.ceil((datetime.fromisoformat(stamp) - datetime.now(UTC)).total_seconds() / 60))
-    days, hours = minutes // 1440, minutes // 60
-    if days:
-        return _("%(days)s d %(hours)s h", days=days, hours=hours % 24)
-    if hours:
-        return _("%(hours)s h %(minutes)s min", hours=hours, minutes=minutes % 60)
-    return _("%(minutes)s min", minutes=minutes) if minutes else ""
+    return duration(60 * minutes) if minutes else ""
 
 
 def since(stamp: str) -> str:
@@ -305,24 +305,27 @@ def duration(seconds: float) -> str:
     minutes = int(seconds) // 60
     days, hours = minutes // 1440, minutes // 60
     if days:
-        return _("%(days)s d %(hours)s h", days=days, hours=hours % 24)
+        return _unbroken(_("%(days)s d %(hours)s h", days=days, hours=hours % 24))
     if hours:
-        return _("%(hours)s h %(minutes)s min", hours=hours, minutes=minutes % 60)
-    return _("%(minutes)s min", minutes=minutes) if minutes else _("%(seconds)s s", seconds=int(seconds))
+        return _unbroken(_("%(hours)s h %(minutes)s min", hours=hours, minutes=minutes % 60))
+    if minutes:
+        return _unbroken(_("%(minutes)s min", minutes=minutes))
+    return _unbroken(_("%(seconds)s s", seconds=int(seconds)))
 
 
 def rough_time(minutes: int) -> str:
     """Return e.g. `45 min` or `2 h` for a number of minutes that is rounded."""
-    return _("%(hours)s h", hours=minutes // 60) if minutes >= 60 else _("%(minutes)s min", minutes=minutes)
+    time = _("%(hours)s h", hours=minutes // 60) if minutes >= 60 else _("%(minutes)s min", minutes=minutes)
+    return _unbroken(time)
 
 
 def thinking_time(micros: float) -> str:
     """Return e.g. `340 µs`, `12 ms` or `1.5 s`."""
     if micros < 1000:
-        return f"{micros:.0f} µs"
+        return _unbroken(f"{micros:.0f} µs")
     if micros < 1_000_000:
-        return f"{number_text(micros / 1000, '.3g')} ms"
-    return _("%(seconds)s s", seconds=number_text(micros / 1_000_000, ",.3g"))
+        return _unbroken(f"{number_text(micros / 1000, '.3g')} ms")
+    return _unbroken(_("%(seconds)s s", seconds=number_text(micros / 1_000_000, ",.3g")))
 
 
 def month(name: str) -> str:
@@ -444,7 +447,7 @@ def time_control(time: dict[str, Any] | None) -> str:
 
 
 def _seconds(micros: int) -> str:
-    return _("%(seconds)s s", seconds=number_text(micros / 1e6, "g")).replace(" ", "\u00a0")
+    return _unbroken(_("%(seconds)s s", seconds=number_text(micros / 1e6, "g")))
 
 
 def tie_break(word: str) -> str:

@@ -142,14 +142,14 @@ def test_open_tournament_counts_down_to_its_start(lea: Organiser, site: Site, br
         "/organise", id="soon-open", schedule="swiss", start_at=f"{start:%Y-%m-%dT%H:%M}", entries_max="32", bank=""
     )
     text = site.get(path).text.partition('id="before"')[2].partition("</section>")[0]
-    assert "3 d 5 h</b>" in text
+    assert "3\u00a0d\u00a05\u00a0h</b>" in text
     assert "0 of 32</b>" in text
     assert "at least 2 are needed" in text
     assert "<b>1</b>" in text.partition("Rounds")[2]
     assert "open until the start" in text
     row = site.get("/tournaments").text.partition('id="upcoming"')[2].partition("soon-open")[2]
     assert "0 of 32" in row
-    assert "3 d 5 h</b>" in row
+    assert "3\u00a0d\u00a05\u00a0h</b>" in row
     with page_in(browser, site.address) as page:
         page.clock.install(time=start - timedelta(minutes=2, seconds=5))
         page.goto(path)
@@ -341,9 +341,9 @@ def test_times_months_and_places_are_put_into_words() -> None:
     now = datetime.now(UTC)
     assert [until((now + timedelta(seconds=seconds)).isoformat()) for seconds in (-5, 59, 3 * 3600 + 30, 200_000)] == [
         "",
-        "1 min",
-        "3 h 1 min",
-        "2 d 7 h",
+        "1\u00a0min",
+        "3\u00a0h\u00a01\u00a0min",
+        "2\u00a0d\u00a07\u00a0h",
     ]
     assert month("2026-03") == "March 2026"
     assert [place(number) for number in (1, 2, 3, 4, 11, 22, 113)] == [

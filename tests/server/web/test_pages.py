@@ -202,7 +202,7 @@ def test_a_bots_page_has_results_by_opponent_endings_and_times(site: Site) -> No
     ]
     assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
     assert "How its games ended" in text
-    assert re.search(r"median</dt><dd>[\d.]+ (µs|ms|s)</dd>", text)
+    assert re.search(r"median</dt><dd>[\d.]+\s(µs|ms|s)</dd>", text)
 
 
 def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:

@@ -97,7 +97,8 @@ function showStrength(card, strength) {
   word.textContent = words[strength - 1];
 }
 
-// Shows the bots of authors that play the game: first those with a rating in it, which they show. Others say that they have none. The last are spare.
+// Shows the bots of authors that play the game: first those with a rating in it, which they show. Others say that they
+// have none. The last are spare.
 function showOthers(variant) {
   const place = form.querySelector(".others");
   if (!place) return;
