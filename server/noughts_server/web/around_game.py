@@ -14,6 +14,8 @@ from noughts_server.web.words import bot, number, points, short
 
 _MOST_LIVE = 24
 """The live games to which the page of a game has links."""
+_MOST_BOARDS = 6
+"""The first of these, which have boards."""
 
 
 async def neighbours(upstream: Upstream, tournament: tournaments_pb2.Tournament, name: str) -> Document:
@@ -72,8 +74,9 @@ async def live_around(hub: Hub, name: str) -> Document:
             "number": each,
             "first": boards[each]["first"] if each in boards else "",
             "second": boards[each]["second"] if each in boards else "",
+            "board": boards.get(each) if place < _MOST_BOARDS else None,
         }
-        for each in numbers[:_MOST_LIVE]
+        for place, each in enumerate(numbers[:_MOST_LIVE])
     ]
     return {
         "tournament": tournament_name,

@@ -84,6 +84,7 @@ def test_next_live_game_opens_after_the_end_unless_the_visitor_stays(
         expect(page.locator("#onward")).to_be_hidden()
         # The links to live games show the one that has begun.
         page.reload()
+        expect(page.locator("#around a .thumb").last).to_be_visible()
         page.locator("#around a", has_text="–").last.click()
         page.wait_for_url(f"**/{name}/games/2")
         expect(page.locator("#outcome")).to_contain_text("is to move")

@@ -143,6 +143,8 @@ def test_strips_show_clocks_and_ratings_at_any_ply(server: ServerUnderTest, site
     with page_in(browser, site.address) as page:
         page.goto(f"/{name}/games/1?ply=0")
         expect(page.locator(".clock")).to_have_text(["1:00", "1:00"])
+        for move in page.locator("#moves a").all():
+            expect(move).to_have_attribute("data-time", re.compile(r"^(<\xa0)?\d+\.\d+\xa0s$"))
         expect(page.locator("#strip-first")).to_have_class(re.compile("to-move"))
         expect(page.locator(".rating")).to_have_count(2)
         page.get_by_role("button", name="Latest position").click()
