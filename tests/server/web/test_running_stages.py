@@ -76,10 +76,14 @@ def test_lists_of_live_tournaments_name_the_round(
     assert site.post(f"{path}/start", form, cookie=cookie).status == 303
     eventually(lambda: f">{words}</span>" in re.sub(r"\s*\n\s*", "", site.get("/").text))
     assert f"<b>{words}</b>" in site.get("/tournaments").text
+    # A bracket has no leader, so the TV names its round in place of one.
+    screen = site.get("/tv").text
+    assert (f'data-standings="{path[1:]}"' in screen) == (schedule != "knockout")
+    assert ("Noughts and crosses · Semifinals" in screen) == (schedule == "knockout")
     # A knockout has no places before its end, so its round stands next to own bots.
     own = "Semifinals" if schedule == "knockout" else "No result yet"
     home = re.sub(r"\s*\n\s*", "", site.get("/", cookie=cookie).text)
-    assert f'{own}· <a href="{path}">' in home
+    assert f'{own} · <a href="{path}">' in home
     # The number of games of a knockout grows, but not that of its matches.
     has_bar_of_matches = 'max="3" value="0" aria-label="Matches played">' in site.get("/").text
     assert has_bar_of_matches == (schedule == "knockout")

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2
+from noughts_server.competition.formats import format_of
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document, document
@@ -45,6 +46,7 @@ async def tv_page(website: Website, request: Request) -> Response:
         "events": "/api/v1/featured/events",
         "standings": [],
         "leaders": _leaders(content),
+        "stages": content["running_stages"],
         "running": running_tournaments(content),
         "rows": len(content["all_running"]),
         "newest": content["tournaments"][:_NEWEST],
@@ -74,6 +76,7 @@ async def tournament_tv_page(website: Website, request: Request) -> Response:
         "events": f"/api/v1/{name}/events",
         "standings": tournament["standings"][:_ROWS],
         "leaders": {},
+        "stages": {},
         "running": [],
         "rows": len(tournament["standings"]),
         "newest": [],
@@ -95,10 +98,13 @@ def running_tournaments(content: Document) -> list[Document]:
 
 
 def _leaders(content: Document) -> dict[str, list[Document]]:
-    """Return the best rows of the standings of each running tournament by its name."""
-    known = content["tournaments_by_name"]
-    names = [tournament["name"] for tournament in running_tournaments(content)]
-    return {name: document(known[name])["standings"][:_LEADERS] for name in names}
+    """Return the best rows of the standings of each running tournament by its name; brackets have no leader."""
+    known = [content["tournaments_by_name"][each["name"]] for each in running_tournaments(content)]
+    return {
+        each.name: document(each)["standings"][:_LEADERS]
+        for each in known
+        if not format_of(each.schedule).places_by_bracket
+    }
 
 
 async def _live_games(website: Website, tournament: Document) -> int:
