@@ -106,7 +106,7 @@ def test_numbers_times_and_words_follow_the_language() -> None:
     with in_language(languages()["zh"]):
         assert number_text(1234567.5, ",.1f") == "1,234,567.5"
         assert month("2026-03") == "2026年3月"
-        assert duration(7500) == "2 小时 5 分"
+        assert duration(7500) == "2\u00a0小时\u00a05\u00a0分"
         assert (
             how_ended(
                 {

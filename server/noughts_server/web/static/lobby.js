@@ -14,6 +14,7 @@ let timer = 0;
 let isPicked = false; // Whether the visitor chose the bot, and not this script.
 let typed = { variant: "", strengths: new Map(), spare: new Set() }; // The bots that play the typed variant.
 const MOST_OTHERS = 6; // Bots of authors that are shown first.
+const MOST_RATED = 3; // The server names no more games in which a bot has a rating.
 
 for (const tile of form.querySelectorAll("[name=variant]"))
   tile.addEventListener("change", () => {
@@ -106,7 +107,8 @@ function showOthers(variant) {
   for (const card of authors) {
     const rating = card.querySelector(".rating");
     if (rating) rating.hidden = !isRated(card);
-    card.querySelector(".unrated").hidden = card.dataset.rated.split(" ").includes(variant);
+    const rated = card.dataset.rated.split(" ");
+    card.querySelector(".unrated").hidden = rated.includes(variant) || rated.length === MOST_RATED;
   }
   place.append(...authors.filter(isRated), ...authors.filter((card) => !isRated(card)));
   const players = [...place.children].filter((card) => !card.hidden);
