@@ -1,15 +1,30 @@
-"""How far running tournaments are, in words: their rounds, and the matches of a bracket that are over."""
+"""How far running tournaments are: their rounds, matches of a bracket that are over, and the climber of a ladder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from noughts_proto.v1 import tournaments_pb2
+from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.core.messages import _
+from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.expected_games import forecast_of
 from noughts_server.web.upstream import Failure, Upstream
+
+_LISTED = 100
+"""The first bots of a rating list; the climber of a ladder is one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Climber:
+    """A bot of a ladder whose rating rises."""
+
+    bot: str
+    """`bots/NAME`."""
+    trend: float
+    """The change of its rating (`LeaderboardRow.trend`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +68,12 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class RunningStage:
-    """How far a tournament is. Everything is empty for a format without rounds."""
+    """How far a tournament is. Everything is empty for a format without rounds and with an end."""
 
     round: Round | None = None
     in_bracket: Matches | None = None
     """The matches of all rounds of a knockout, also those whose bots are not known yet."""
+    climber: Climber | None = None
 
 
 async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tournament) -> RunningStage:
@@ -71,6 +87,13 @@ async def running_stage(upstream: Upstream, tournament: tournaments_pb2.Tourname
                 return knockout_stage(table["matches"])
             forecast = kind.forecast(tournament, len(tournament.standings)) if len(tournament.standings) > 1 else None
             return RunningStage(round=numbered_round(table["encounters"], (forecast and forecast.rounds) or 0))
+        if kind.endless:
+            variant, _, time_class = tournament.rating_list.rpartition("/")
+            leaderboard = leaderboards_pb2.GetLeaderboardRequest(
+                variant=variant, time_class=time_class, page_size=_LISTED
+            )
+            rows = (await upstream.ask(upstream.leaderboards.GetLeaderboard, leaderboard))["rows"]
+            return RunningStage(climber=climber(rows, tournament.standings))
     except Failure:
         pass  # the page shows the rest of the tournament
     return RunningStage()
@@ -109,3 +132,13 @@ def numbered_round(pairings: Sequence[Document], rounds: int) -> Round | None:
     """Return the newest round; None before the first. `rounds` is the number of the last, 0 if it is unknown."""
     newest = max((pairing["round"] for pairing in pairings), default=0)
     return Round(newest, rounds) if newest else None
+
+
+def climber(rows: Sequence[Mapping[str, Any]], standings: Iterable[tournaments_pb2.Standing]) -> Climber | None:
+    """Return that of the bots with games in a ladder whose rating rises most, by the rows of a leaderboard."""
+    played = (standing for standing in standings if standing.wins + standing.draws + standing.losses)
+    bots = {words.bot(standing.bot_version) for standing in played}
+    rising = [
+        Climber(row["bot"], row["trend"]) for row in rows if row["bot"] in bots and row["trend"] and row["trend"] >= 1
+    ]
+    return max(rising, key=lambda each: each.trend, default=None)

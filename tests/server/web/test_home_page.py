@@ -14,7 +14,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages import front_page
 from noughts_server.web.pages.front_page import FrontPage, latest_results, upcoming_starts
-from noughts_server.web.running_stages import Matches, Round, RunningStage
+from noughts_server.web.running_stages import Climber, Matches, Round, RunningStage
 from noughts_server.web.upstream import Upstream
 from noughts_server.web.words import number
 from tests.server.web.home_scene import ended, home_content, home_page, live, moves_on, tournament
@@ -45,6 +45,7 @@ def busy_server() -> Document:
     stages = {
         "tournaments/spring-knockout": RunningStage(Round(2, 4, is_knockout=True), Matches(9, 15)),
         "tournaments/world-swiss": RunningStage(Round(2, 5)),
+        "tournaments/ladder": RunningStage(climber=Climber("bots/five-1", 40.0)),
     }
     live_games = [live(each, 61, moves_on(CELLS, 60, seed)) for seed, each in enumerate(running[:4])]
     clock = {"first_time": BLITZ, "second_time": BLITZ}
@@ -142,13 +143,14 @@ async def test_tile_names_no_leader_before_the_first_ranks() -> None:
     assert tile(await home_page(home_content([cup], stages=stages))) == "Round 1 of 5"
 
 
-async def test_tile_of_a_ladder_names_the_first() -> None:
+async def test_tile_of_a_ladder_names_the_first_and_the_climber() -> None:
     ladder = tournament("ladder", {"a": 2.5, "b": 1.0, "c": 0.0}, tournaments_pb2.SCHEDULE_LADDER)
-    page = await home_page(home_content([ladder]))
+    stages = {ladder.name: RunningStage(climber=Climber("bots/b", 20.6))}
+    page = await home_page(home_content([ladder], stages=stages))
     assert tile(page) == "a leads with 2½ points"
     # A ladder has no end, so it has no bar.
     assert "<progress" not in page
-    assert "4 games" in page
+    assert "4 games · climber: b +21" in " ".join(re.sub("<[^<>]+>", "", page).split())
 
 
 async def test_tile_of_a_ladder_without_games_says_that_it_has_no_end() -> None:

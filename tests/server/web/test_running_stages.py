@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.running_stages import Matches, knockout_round, knockout_stage, numbered_round
+from noughts_server.web.running_stages import Climber, Matches, climber, knockout_round, knockout_stage, numbered_round
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
@@ -49,6 +50,17 @@ def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
     assert str(numbered_round(pairings, 5)) == "Round 2 of 5"
     assert str(numbered_round(pairings, 1)) == "Round 2"
     assert numbered_round([], 5) is None
+
+
+def test_the_climber_is_the_bot_with_games_in_the_ladder_that_rises_most() -> None:
+    rows = [
+        {"bot": f"bots/{name}", "trend": trend}
+        for name, trend in (("ann", 12.0), ("bob", None), ("cy", 40.0), ("dee", -9.0), ("eve", 90.0), ("fay", 20.0))
+    ]
+    played = ("ann", "bob", "cy", "dee", "fay")
+    standings = [tournaments_pb2.Standing(bot_version=f"bots/{name}/versions/1", draws=1) for name in played]
+    standings.append(tournaments_pb2.Standing(bot_version="bots/eve/versions/1"))
+    assert climber(rows, standings) == Climber("bots/cy", 40.0)
 
 
 @pytest.mark.processes
