@@ -4,24 +4,48 @@ import { _ } from "./words.js";
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
 
+// Opens the events at an address, and again if the site refuses the request: the browser only reconnects by itself after
+// a lost connection. `listen` adds the listeners to each source.
+export function openEvents(address, listen) {
+  let source = null;
+  let wait = FIRST_WAIT;
+  let timer = 0;
+
+  function open() {
+    source = new EventSource(address);
+    source.addEventListener("open", () => (wait = FIRST_WAIT));
+    source.addEventListener("error", () => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      timer = setTimeout(open, wait);
+      wait = Math.min(2 * wait, LONGEST_WAIT);
+    });
+    listen(source);
+  }
+
+  open();
+  return {
+    close() {
+      clearTimeout(timer);
+      source.close();
+    },
+  };
+}
+
 // Follows the events at an address until they end, and calls `changed(view)` after each event. A hidden tab stops
 // listening, and continues when it is visible again.
 export function follow(address, changed) {
   // `stopped`: the time since which the site or its server cannot be reached, so that clocks stop; else null.
   const view = { games: new Map(), tournaments: new Map(), stopped: null };
-  let source = null;
-  let wait = FIRST_WAIT;
-  let timer = 0;
+  let events = null;
   let seen = false;
   let over = false;
 
-  function listen() {
-    clearTimeout(timer);
-    if (source || over || document.hidden) return;
-    source = new EventSource(address);
+  function start() {
+    if (!events && !over && !document.hidden) events = openEvents(address, listen);
+  }
+  function listen(source) {
     const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
     on("snapshot", (told) => {
-      wait = FIRST_WAIT;
       seen = true;
       reset(view, told);
       back();
@@ -37,15 +61,7 @@ export function follow(address, changed) {
       back();
       stop();
     });
-    source.onerror = () => {
-      away(_("Connection lost. Reconnecting…"));
-      // The browser reconnects by itself, unless the site refused the request.
-      if (source.readyState === EventSource.CLOSED) {
-        stop();
-        timer = setTimeout(listen, wait);
-        wait = Math.min(2 * wait, LONGEST_WAIT);
-      }
-    };
+    source.addEventListener("error", () => away(_("Connection lost. Reconnecting…")));
   }
   function away(words) {
     view.stopped ??= performance.now();
@@ -58,14 +74,13 @@ export function follow(address, changed) {
     if (seen) changed(view);
   }
   function stop() {
-    clearTimeout(timer);
-    if (source) source.close();
-    source = null;
+    events?.close();
+    events = null;
   }
-  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : listen()));
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : start()));
   addEventListener("pagehide", stop);
-  addEventListener("pageshow", listen);
-  listen();
+  addEventListener("pageshow", start);
+  start();
 }
 
 function reset(view, snapshot) {

@@ -1,5 +1,6 @@
 // Bots and tournaments that the visitor follows: while a page of the site is open, the browser shows a notification when
 // one of their tournaments begins or ends. The names are stored in this browser only. One open page listens for all.
+import { openEvents } from "./feed.js";
 import { _ } from "./words.js";
 
 const NAMES = "followed";
@@ -72,8 +73,6 @@ const running = new Set();
 // Follows the feed of all running tournaments, also in a hidden tab. The first time it only remembers them.
 function listen() {
   let quiet = !("" in stored(STATES, {}));
-  const source = new EventSource(by("featured/events"));
-  const tell = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
   const changed = (tournaments) => {
     for (const { name, state } of tournaments) {
       if (state === "running" && running.has(name)) continue;
@@ -82,30 +81,34 @@ function listen() {
       check(name, quiet);
     }
   };
-  tell("snapshot", ({ tournaments }) => {
-    const now = tournaments.map((each) => each.name);
-    for (const name of running) if (!now.includes(name)) check(name, quiet);
-    running.clear();
-    changed(tournaments);
-    checkOthers();
-    if (quiet) setState("", "other");
-    quiet = false;
-  });
-  tell("increments", ({ gone, tournaments }) => {
-    changed(tournaments);
-    for (const name of gone) {
-      if (!running.delete(name)) continue;
-      check(name, false);
-    }
-  });
   timer = setInterval(checkOthers, EVERY);
-  return source;
+  return openEvents(by("featured/events"), (source) => {
+    const tell = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
+    tell("snapshot", ({ tournaments }) => {
+      const now = tournaments.map((each) => each.name);
+      for (const name of running) if (!now.includes(name)) check(name, quiet);
+      running.clear();
+      changed(tournaments);
+      checkOthers();
+      if (quiet) setState("", "other");
+      quiet = false;
+    });
+    tell("increments", ({ gone, tournaments }) => {
+      changed(tournaments);
+      for (const name of gone) {
+        if (!running.delete(name)) continue;
+        check(name, false);
+      }
+    });
+  });
 }
 
-// Checks the tournaments that the feed does not have: some began or ended while no page was open, or in an instant.
+// Checks the tournaments that the feed does not have: some began or ended while no page was open, or in an instant. It
+// also checks those that run, but whose last check failed.
 function checkOthers() {
   const states = Object.entries(stored(STATES, {}));
-  for (const [name, state] of states) if (!ENDED.includes(state) && !running.has(name)) check(name, false);
+  for (const [name, state] of states)
+    if (!ENDED.includes(state) && !(running.has(name) && state === "running")) check(name, false);
 }
 
 // A newly followed bot can play in a tournament that concerned nothing before.
@@ -115,13 +118,13 @@ function forgetOthers() {
 }
 
 let timer = 0;
-let source = null;
+let events = null;
 let release = null;
 
 function start() {
-  if (source || release || !stored(NAMES, []).length || Notification.permission !== "granted") return;
+  if (events || release || !stored(NAMES, []).length || Notification.permission !== "granted") return;
   const hold = () => {
-    source = listen();
+    events = listen();
     return new Promise((done) => (release = done));
   };
   if (navigator.locks) navigator.locks.request("followed", hold);
@@ -130,9 +133,9 @@ function start() {
 
 function stop() {
   clearInterval(timer);
-  source?.close();
+  events?.close();
   release?.();
-  source = release = null;
+  events = release = null;
 }
 
 function show(button) {
