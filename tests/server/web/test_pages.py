@@ -94,7 +94,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
         text = site.get("/").text
         assert f'<a href="/{game.name}">Watch this game</a>' in text
         assert re.search(r'class="rating">1[45]\d\d\??<', text)
-        assert re.search(r"Longest game · (Gomoku|Connect Four), \d+ moves<", text)
+        assert re.search(r"Longest game · [^<]+, \d+ moves<", text)
         assert re.search("moves? a second", text.partition("<footer>")[2])
         game.play(1, 4, 2)
 
