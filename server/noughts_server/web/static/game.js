@@ -4,7 +4,7 @@ import { goOn, keepAround } from "./around.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
-import { mistakes, showBetter, showMistakes } from "./mistakes.js";
+import { markedMistakes, showBetter, showMistakes } from "./mistakes.js";
 import { showOpinion } from "./opinion.js";
 import { plyAt, showScores } from "./scores.js";
 import { chime, isSoundKept, keepSound, knock } from "./sound.js";
@@ -146,7 +146,7 @@ function showLive() {
 // Each move is a link to its position, with its mark if it is a mistake, and its thinking time.
 function showMoves() {
   const list = by("moves");
-  const marks = new Map(mistakes().map((each) => [each.ply, each]));
+  const marks = new Map(markedMistakes().map((each) => [each.ply, each]));
   while (list.children.length > game.moves.length) list.lastChild.remove();
   for (let at = list.children.length; at < game.moves.length; at++) {
     const item = document.createElement("li");

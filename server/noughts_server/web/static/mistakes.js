@@ -3,6 +3,7 @@ import { centres, element, ghost } from "./board.js";
 import { _, ngettext } from "./words.js";
 
 const MOST_BETTER = 8; // Better moves that are drawn.
+const MOST_MARKED = 10; // If a game has more mistakes, the list of moves marks only the most costly ones.
 const by = (id) => document.getElementById(id);
 
 // Returns the mistakes of the analysis on the page in the order of play: the moves before each, its mark, what it did, whether it is one of the
@@ -21,6 +22,12 @@ export function mistakes() {
     };
   });
   return all.sort((one, another) => one.ply - another.ply);
+}
+
+// Returns the mistakes that the list of moves marks.
+export function markedMistakes() {
+  const all = mistakes();
+  return all.length > MOST_MARKED ? all.filter((each) => each.isCostly) : all;
 }
 
 // Draws the better moves pale on the board that shows the position after the mistake; removes them without a mistake.
