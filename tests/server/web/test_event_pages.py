@@ -91,6 +91,8 @@ def test_finished_tournament_tells_its_story_with_boards(site: Site, browser: Br
             page.set_viewport_size({"width": width, "height": height})
             page.goto(swiss)
             expect(page.locator(".steps li")).to_have_count(3)
+            widths = "cards => cards.map((card) => Math.round(card.getBoundingClientRect().width))"
+            assert len(set(page.locator(".story li").evaluate_all(widths))) == 1
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert accessibility_errors(page) == []
             page.emulate_media(color_scheme="dark")

@@ -23,7 +23,7 @@ def failed(server: ServerUnderTest, site: Site) -> str:
 def test_exceptions_of_bots_count_as_faults_on_all_pages(site: Site, failed: str) -> None:
     overview = site.get(failed).text
     assert "Lost by a fault" in overview
-    assert "Failing&#39;s program failed. RuntimeError: the search failed" in overview
+    assert '<td class="how">Failing&#39;s program failed. RuntimeError: the search failed' in overview
     standings = site.get(f"/api/v1{failed}").document["standings"]
     assert {row["label"]: row["faults"] for row in standings} == {"Failing": 2, "first-free": 0}
     assert site.get(f"/api/v1{failed}/games?faults_only=true").document["games"][1]["name"].endswith("/games/2")
@@ -44,7 +44,7 @@ def test_author_sees_at_once_that_a_bot_loses_by_faults(server: ServerUnderTest,
 def test_rows_of_faults_fit_on_phones(site: Site, browser: Browser, failed: str) -> None:
     with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
         page.goto(failed)
-        rows = page.locator(".games .fault")
+        rows = page.locator(".games .how")
         assert rows.count() == 2
         for row in rows.all():
             assert row.evaluate("row => row.getBoundingClientRect().right <= innerWidth")

@@ -230,6 +230,7 @@ def test_estimate_of_games_and_duration_follows_the_form(
         expect(estimate).to_contain_text("Games56")
         # 14 games one after the other, because each of the 8 bots plays one game at a time.
         expect(estimate).to_contain_text("about 42 minutes")
+        expect(estimate).to_contain_text("each bot plays one game at a time")
         choose(page, "Swiss")
         choose(page, "Gomoku")
         page.get_by_label("Number of bots").fill("16")

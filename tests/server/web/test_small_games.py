@@ -14,11 +14,12 @@ from tests.support.processes import eventually
 from tests.support.site import Site, live_game
 
 LONG = "a-bot-whose-name-is-much-longer-than-its-card-"
-SHOW = """async ([module, games, keeps]) => {
+SHOW = """async ([module, games, keeps, more]) => {
     const { showGames } = await import(module);
     window.ownGrid ??= Object.assign(document.createElement("div"), { className: "grid" });
     if (!window.ownGrid.isConnected) document.body.append(window.ownGrid);
-    showGames(window.ownGrid, games.map((game) => ({ heard: performance.now(), ...game })), { keeps: () => keeps });
+    const heard = performance.now();
+    showGames(window.ownGrid, games.map((game) => ({ heard, ...game })), { keeps: () => keeps, more });
 }"""
 
 
@@ -87,8 +88,8 @@ def game(number: int, **fields: object) -> dict[str, Any]:
     return with_board({**usual, "moves": [38], **fields})
 
 
-def show(page: Page, games: list[dict[str, Any]], *, keeps: bool = False) -> None:
-    page.evaluate(SHOW, [f"/static/{static_files()[0]}/grid.js", games, keeps])
+def show(page: Page, games: list[dict[str, Any]], *, keeps: bool = False, more: bool = False) -> None:
+    page.evaluate(SHOW, [f"/static/{static_files()[0]}/grid.js", games, keeps, more])
 
 
 @pytest.mark.processes
@@ -147,6 +148,19 @@ def test_games_that_are_over_keep_their_places_on_the_home_page(site: Site, brow
         assert page.evaluate(names) == ["games/1", "games/2"]
         show(page, [game(2), game(3)], keeps=True)
         assert page.evaluate(names) == ["games/3", "games/2"]
+
+
+@pytest.mark.processes
+def test_boards_move_up_to_the_place_of_a_game_that_has_left(site: Site, browser: Browser) -> None:
+    names = "[...document.querySelectorAll('body > .grid .small-game')].map((card) => card.dataset.name ?? 'empty')"
+    with page_in(browser, site.address) as page:
+        page.goto("/bots")
+        show(page, [game(1), game(2), game(3)], more=True)
+        expect(page.locator("body > .grid .small-game")).to_have_count(3)
+        show(page, [game(2), game(3)], more=True)
+        assert page.evaluate(names) == ["games/2", "games/3", "empty"]
+        show(page, [game(2), game(3), game(4)], more=True)
+        assert page.evaluate(names) == ["games/2", "games/3", "games/4"]
 
 
 @pytest.mark.processes
