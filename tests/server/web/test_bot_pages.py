@@ -110,9 +110,10 @@ def test_page_of_a_bot_has_trophies_form_best_wins_and_its_place(site: Site, bro
     with page_in(browser, site.address) as page:
         page.goto("/bots/winner")
         expect(page.locator(".trophies .medal").first).to_have_text("1")
-        expect(page.locator(".trophies").first).to_contain_text("Trio cup of 3 bots")
-        expect(page.locator("ol.form li")).to_have_count(10)
-        expect(page.locator("section:has(#wins)")).to_contain_text("loser")
+        expect(page.locator("section:has(#trophies)")).to_contain_text("Trio cup of 3 bots")
+        # Its newest games and its best wins are one card.
+        expect(page.locator(".form-and-wins ol.form li")).to_have_count(10)
+        expect(page.locator(".form-and-wins")).to_contain_text("loser")
         # A distribution of so few bots would tell nothing.
         expect(page.locator(".bar.own")).to_have_count(0)
         page.goto("/bots/loser")

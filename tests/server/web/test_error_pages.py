@@ -95,7 +95,7 @@ def test_errors_have_a_page_with_a_message(site: Site, path: str, status: int, w
     assert answer.status == status, answer.text
     assert words in answer.text
     assert "<script>alert" not in answer.text
-    assert "Start page" in answer.text
+    assert "Home page" in answer.text
 
 
 def test_pages_of_missing_things_have_no_commands_and_lead_on(site: Site, cup: str) -> None:
@@ -165,7 +165,7 @@ def test_every_status_of_the_server_has_a_page(
         document = site.get("/api/v1/bots")
     assert (page.status, document.status, document.document["error"]["status"]) == (status, status, status)
     assert words in page.text
-    assert "Start page" in page.text
+    assert "Home page" in page.text
 
 
 def test_an_internal_error_of_the_site_has_a_page_without_details(

@@ -51,7 +51,7 @@ def test_documentation_is_searched_and_read_under_its_policy(site: Site, browser
     with page_in(browser, site.address) as page:
         page.on("console", add_error)
         page.goto("/docs")
-        expect(page.locator("h1")).to_contain_text("Noughts")
+        expect(page.locator("h1")).to_contain_text("Documentation")
         page.locator(".sidebar-search").fill("double-three")
         page.keyboard.press("Enter")
         expect(page.locator("#search-results li").first).to_be_visible()

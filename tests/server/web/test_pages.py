@@ -59,6 +59,8 @@ def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
         text = site.get(f"/leaderboard?variant=tictactoe&view={view}").text
         assert f"Noughts and crosses, no clock: {words}" in text
         assert f"/api/v1/leaderboards/tictactoe/untimed?format=csv&amp;view={view or 'live'}" in text
+    page = site.get("/leaderboard?variant=tictactoe&view=fit").text
+    assert re.search(r'data-value="1">1 <small class="muted">\(1–\d+\)</small>', page)
     rows = site.get("/api/v1/leaderboards/tictactoe/untimed?format=csv&view=fit").text.splitlines()
     assert ",view_rating,view_error95,rank_low,rank_high," in rows[0]
     assert site.get("/leaderboard?view=elo").status == 400
@@ -287,7 +289,10 @@ def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site
         for cell in move["cells"]:
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
             assert f'href="{link}"' in page
-    assert page.count('class="mirror"') == sum(len(move["cells"]) - 1 for move in openings["moves"])
+    # The first of equal cells has the number of all of them.
+    assert page.count('class="chip"') == len(openings["moves"])
+    assert "Its mirror images have no number." in page
+    assert "Rarer moves have no number." not in page
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "_LEAST_SHARE", 2.0)  # each move is too rare
         assert 'class="chip"' not in site.get("/explorer?variant=connect4").text
