@@ -1,4 +1,4 @@
-"""How far running tournaments are: their rounds, matches of a bracket that are over, and the climber of a ladder."""
+"""How far running tournaments are: their rounds, matches of a round that are over, and the climber of a ladder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,8 +71,8 @@ class RunningStage:
     """How far a tournament is. Everything is empty for a format without rounds and with an end."""
 
     round: Round | None = None
-    in_bracket: Matches | None = None
-    """The matches of all rounds of a knockout, also those whose bots are not known yet."""
+    matches: Matches | None = None
+    """The matches of this round of a knockout, also those whose bots are not known yet."""
     climber: Climber | None = None
 
 
@@ -118,8 +118,11 @@ def knockout_round(matches: Sequence[Document]) -> Round | None:
 
 
 def knockout_stage(matches: Sequence[Document]) -> RunningStage:
-    """Return how far a bracket is: its round, and the matches that are over in all rounds."""
-    return RunningStage(round=knockout_round(matches), in_bracket=matches_over(matches) if matches else None)
+    """Return how far a bracket is: its round, and the matches of this round that are over."""
+    current = knockout_round(matches)
+    if current is None:
+        return RunningStage()
+    return RunningStage(current, matches_over([match for match in matches if match["round"] == current.number]))
 
 
 def matches_over(matches: Sequence[Document]) -> Matches:

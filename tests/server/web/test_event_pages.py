@@ -243,7 +243,7 @@ def test_every_tournament_that_has_begun_has_its_stage_in_the_list(lea: Organise
     assert running.count("<b>Final</b> · 0 of 1 matches") == 12
     assert running.count('max="1" value="0"') == 12
     assert running.index(f'href="{paths[-1]}"') < running.index(f'href="{paths[0]}"')
-    assert "No start is announced." in others
+    assert "No tournament is scheduled." in others
     for path in paths:
         lea.send(f"{path}/cancel")
 

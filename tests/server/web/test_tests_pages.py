@@ -46,7 +46,7 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
     )
     with page_in(browser, site.address) as page:
         page.goto("/tournaments")
-        page.get_by_role("link", name="Tests", exact=True).click()
+        page.get_by_role("link", name="Version tests", exact=True).click()
         rows = page.get_by_role("region", name="Running").locator("tbody tr")
         expect(rows).to_have_count(2)
         expect(rows.nth(0)).to_contain_text("300 %")
