@@ -246,7 +246,7 @@ class TournamentsChannel(Channel):
     def _candidates(self) -> Iterator[ScheduledGameKey]:
         """Return running games without a board, each time the one that has least in common with the boards so far.
 
-        First counts how many boards have its variant, then its tournament, then both of its players in this tournament,
+        First counts how many boards have its tournament, then its variant, then both of its players in this tournament,
         then its players anywhere. Among equals, the game of the newest tournament is first.
         """
         games = [
@@ -261,8 +261,8 @@ class TournamentsChannel(Channel):
                 shown.update(self._traits(slot, board.players))
 
         def boards_in_common(game: RunningGame) -> tuple[int, int, int, int]:
-            variant, tournament, pair, *players = (shown[trait] for trait in self._traits(game.slot, game.players))
-            return variant, tournament, pair, sum(players)
+            tournament, variant, pair, *players = (shown[trait] for trait in self._traits(game.slot, game.players))
+            return tournament, variant, pair, sum(players)
 
         while games:
             game = min(games, key=boards_in_common)
@@ -273,8 +273,8 @@ class TournamentsChannel(Channel):
     def _traits(self, slot: ScheduledGameKey, players: frozenset[str]) -> list[tuple[str, object]]:
         """Return what a game can have in common with others, the most striking first."""
         return [
-            ("variant", self._tournaments[slot.tournament].now.variant),
             ("tournament", slot.tournament),
+            ("variant", self._tournaments[slot.tournament].now.variant),
             ("pair", (slot.tournament, players)),
             *(("player", label) for label in players),
         ]

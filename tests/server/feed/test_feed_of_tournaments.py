@@ -142,6 +142,18 @@ async def test_featured_boards_are_shared_by_variants(cinema: WatchedServer, tok
         assert Counter(game.variant for game in boards) == {"tictactoe": 2, "connect4": 2}
 
 
+async def test_each_tournament_has_a_board_before_any_has_two(cinema: WatchedServer, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=8, concurrency=8):
+        for slug, variant in (("drop", "connect4"), ("rival", "tictactoe"), ("third", "tictactoe")):
+            await cinema.client.create(token, slug, variant=variant, games_per_pair=8, concurrency=8)
+            for name in ("ada", "bob"):
+                await cinema.client.join(token, name, slug)
+            await cinema.client.start(token, slug)
+        slugs = ("cup", "drop", "rival", "third")
+        boards = await cinema.featured_boards({f"tournaments/{slug}": 2 for slug in slugs})
+        assert sorted(game.name.split("/")[1] for game in boards) == sorted(slugs)
+
+
 async def test_boards_are_shared_by_the_pairs_of_a_tournament(cinema: WatchedServer, token: str) -> None:
     names = ("ada", "bob", "cleo", "dora")
     async with cinema.bots(token, names):
