@@ -151,16 +151,18 @@ def test_games_that_are_over_keep_their_places_on_the_home_page(site: Site, brow
 
 
 @pytest.mark.processes
-def test_boards_move_up_to_the_place_of_a_game_that_has_left(site: Site, browser: Browser) -> None:
+def test_boards_move_up_if_no_game_takes_an_empty_place(site: Site, browser: Browser) -> None:
     names = "[...document.querySelectorAll('body > .grid .small-game')].map((card) => card.dataset.name ?? 'empty')"
     with page_in(browser, site.address) as page:
+        page.clock.install()
         page.goto("/bots")
+        page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
         show(page, [game(1), game(2), game(3)], more=True)
         expect(page.locator("body > .grid .small-game")).to_have_count(3)
-        show(page, [game(2), game(3)], more=True)
-        assert page.evaluate(names) == ["games/2", "games/3", "empty"]
-        show(page, [game(2), game(3), game(4)], more=True)
-        assert page.evaluate(names) == ["games/2", "games/3", "games/4"]
+        for places in (["empty", "games/2", "games/3"], ["games/2", "games/3"]):
+            show(page, [game(2), game(3)], more=True)
+            assert page.evaluate(names) == places
+            page.clock.run_for(5_000)
 
 
 @pytest.mark.processes

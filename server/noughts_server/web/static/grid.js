@@ -13,8 +13,10 @@ const TICK = 250; // Milliseconds between two updates of the clocks.
 const PIECE = 40; // The size of a cell of `board_svg.py`.
 let ticking = 0;
 
-// A card of a game that has left stays if `keeps(name)`; else a new game takes its place, or the next cards move up. If
-// `more` games will follow, the empty places at the end stay for a while, so that the boards keep their size. The clocks stop while the server cannot be reached (`stopped`). `eventOf(game)` is the tournament's title.
+// Every card keeps its place. A card of a game that has left stays if `keeps(name)`; else its place stays empty for a
+// while, in which a new game can take it. Then the next cards move up. If no `more` games will follow, empty places at
+// the end go at once. The clocks stop while the server cannot be reached (`stopped`). `eventOf(game)` is the
+// tournament's title.
 export function showGames(grid, games, { more = false, keeps = () => false, stopped = null, eventOf } = {}) {
   latest.set(grid, { games, options: { more, keeps, stopped, eventOf } });
   const names = new Set(games.map((game) => game.name));
@@ -37,14 +39,10 @@ export function showGames(grid, games, { more = false, keeps = () => false, stop
     }
     fill(card, game);
   }
-  for (const card of free) {
-    if (!card.dataset.name || keeps(card.dataset.name)) continue;
-    card.remove();
-    grid.append(emptyCard());
-  }
-  const kept = performance.now() - (more ? KEPT : 0);
-  while (grid.lastElementChild && !(grid.lastElementChild.dataset.name || grid.lastElementChild.dataset.since > kept))
-    grid.lastElementChild.remove();
+  for (const card of free) if (card.dataset.name && !keeps(card.dataset.name)) card.replaceWith(emptyCard());
+  const longAgo = performance.now() - KEPT;
+  for (const card of [...grid.children]) if (card.dataset.since <= longAgo) card.remove();
+  while (!more && grid.lastElementChild && !grid.lastElementChild.dataset.name) grid.lastElementChild.remove();
   ticking ||= setInterval(tick, TICK);
   tick();
 }
