@@ -19,7 +19,7 @@ from noughts_server.web.upstream import Failure
 _FILTERS = ("challenges", "owner", "search", "state", "month")
 _MOST_LISTED = 50
 _NEWEST_ENDED = 20
-_MOST_BEGUN = 10
+_MOST_BEGUN = 12
 """Running and paused tournaments; the page reads the round and the leaders of each."""
 
 
