@@ -54,7 +54,9 @@ def test_page_and_command_say_the_same(served: tuple[str, Site], slug: str, numb
     section = page[page.index('<section class="analysis"') :]
     text = " ".join(unescape(re.sub(r"<[^>]+>", "", section)).split())
     turns = explained["turns"]
-    assert [int(ply) + 1 for ply in re.findall(r'data-ply="(\d+)"', section)] == [turn["ply"] for turn in turns]
+    # The page begins with the mistakes that matter most.
+    plies = sorted(int(ply) + 1 for ply in re.findall(r'data-ply="(\d+)"', section))
+    assert plies == [turn["ply"] for turn in turns]
     for turn in turns:
         assert f"{turn['ply']}. {turn['move']}?" in text
         assert f"{turn['bot']} {effect(turn)}." in text
