@@ -1,6 +1,7 @@
 """The leading server of a cluster stores the reason why no referee plays a running tournament."""
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -11,9 +12,10 @@ from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.endless_work import logging_errors
-from noughts_server.runtime.tournament_play import CHANGED, log_stop
+from noughts_server.runtime.tournament_play import CHANGED, log_resumed, log_stop
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.stops import Unplayed, play_resumed, play_stopped, unplayed_tournaments
+from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 
 logger = structlog.get_logger("noughts.cluster")
 
@@ -49,6 +51,8 @@ class Standstill:
         self._referee = referee
         self._checks: dict[int, int] = {}
         """The number of checks in a row without a referee, by the tournament's key."""
+        self._stopped: set[int] = set()
+        """The keys of the tournaments that the log of this server says have stopped."""
 
     async def run(self) -> None:
         """Check until cancelled."""
@@ -65,6 +69,15 @@ class Standstill:
             reason = self._reason(tournament) if is_due else None
             if (str(reason) if reason else "") != tournament.reason:
                 await self._store_reason(tournament, reason)
+        if self._stopped:
+            self._log_resumed(await self._store.read(running_tournaments))
+
+    def _log_resumed(self, running: Sequence[Tournament]) -> None:
+        """Log which tournaments that had stopped are played again."""
+        for tournament in running:
+            if tournament.id in self._stopped and not tournament.reason:
+                log_resumed(tournament.name)
+        self._stopped &= {tournament.id for tournament in running if tournament.reason}
 
     async def _store_reason(self, tournament: Unplayed, reason: _Reason | None) -> None:
         key = tournament.key
@@ -75,6 +88,7 @@ class Standstill:
             if not await self._store.write(stop):
                 return  # The reason is stored already; of a long reason, only its beginning is stored.
             log_stop(name, reason.name, reason.error, reason.hint, _CHECK_SECONDS)
+            self._stopped.add(key)
         else:
             await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))
         self._bus.publish(CHANGED, key)

@@ -22,7 +22,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.runtime.recorder import COMMITTED_HERE, PROGRESSED, Recorder
 from noughts_server.runtime.supply import Supply
-from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_stop
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_resumed, log_stop
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
@@ -334,7 +334,8 @@ class SharedPlay:
         if reason == before:
             return
         if not reason:
-            logger.info("tournament_resumed", tournament=tournament.name)
+            if tournament.state is TournamentState.RUNNING:
+                log_resumed(tournament.name)
         elif key not in self.local.problems:
             error, _, hint = reason.partition(". Fix: ")
             delay = _CHECK_SECONDS

@@ -87,6 +87,11 @@ def log_stop(tournament: str, reason: str, error: str, hint: str, retry_seconds:
     )
 
 
+def log_resumed(tournament: str) -> None:
+    """Log that play of a tournament (`tournaments/ID`) that had stopped continues."""
+    logger.info("tournament_resumed", tournament=tournament)
+
+
 class TournamentPlay(Protocol):
     """The interface through which a director has tournaments played."""
 
