@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from noughts_proto.v1 import leaderboards_pb2, tournaments_pb2
 from noughts_server.competition.formats import format_of
@@ -27,6 +27,14 @@ class Climber:
     """The change of its rating (`LeaderboardRow.trend`)."""
 
 
+class _RoundWords(NamedTuple):
+    """The texts of a round in the active language."""
+
+    name: str
+    inside: str
+    lost: str
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """A round of a tournament; as a text in the active language, e.g. `Semifinals` or `Round 2 of 5`."""
@@ -37,25 +45,29 @@ class Round:
     is_knockout: bool = False
 
     def __str__(self) -> str:
-        if self.is_knockout and self.number == self.last:
-            return _("Final")
-        if self.is_knockout and self.number == self.last - 1:
-            return _("Semifinals")
-        if self.is_knockout and self.number == self.last - 2:
-            return _("Quarterfinals")
-        if self.last >= self.number:
-            return _("Round %(number)s of %(last)s", number=self.number, last=self.last)
-        return _("Round %(number)s", number=self.number)
+        return self._words().name
 
     def inside(self) -> str:
         """Return where something happens, e.g. `in the semifinals`."""
-        if self.is_knockout and self.number == self.last:
-            return _("in the final")
-        if self.is_knockout and self.number == self.last - 1:
-            return _("in the semifinals")
-        if self.is_knockout and self.number == self.last - 2:
-            return _("in the quarterfinals")
-        return _("in round %(number)s", number=self.number)
+        return self._words().inside
+
+    def lost(self) -> str:
+        """Return how far the loser of a match of this round got, e.g. `lost in the semifinals`."""
+        return self._words().lost
+
+    def _words(self) -> _RoundWords:
+        match self.last - self.number if self.is_knockout else None:
+            case 0:
+                return _RoundWords(_("Final"), _("in the final"), _("lost the final"))
+            case 1:
+                return _RoundWords(_("Semifinals"), _("in the semifinals"), _("lost in the semifinals"))
+            case 2:
+                return _RoundWords(_("Quarterfinals"), _("in the quarterfinals"), _("lost in the quarterfinals"))
+        name = _("Round %(number)s", number=self.number)
+        if self.last >= self.number:
+            name = _("Round %(number)s of %(last)s", number=self.number, last=self.last)
+        inside = _("in round %(number)s", number=self.number)
+        return _RoundWords(name, inside, _("lost in round %(number)s", number=self.number))
 
 
 @dataclass(frozen=True, slots=True)

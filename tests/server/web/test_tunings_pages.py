@@ -67,7 +67,7 @@ def test_page_of_a_tuning_follows_its_iterations(server: ServerUnderTest, site: 
     assert "There are no tunings yet." in site.get("/tunings").text
     with tuning_work(server, "attack", 60) as work, page_in(browser, site.address) as page:
         page.goto("/tests")
-        page.get_by_role("link", name="Tuning", exact=True).click()
+        page.get_by_role("link", name="Tunings", exact=True).click()
         row = page.get_by_role("row").filter(has_text="attack")
         expect(row).to_contain_text("0 of 60")
         row.get_by_role("link").click()
