@@ -11,7 +11,7 @@ _COMMIT_FILE = Path(__file__).with_name("commit.txt")
 
 @cache
 def software_version() -> str:
-    """Return the installed version; between releases with the commit, e.g. 1.1.0.dev0+0a1b2c3d4e5f."""
+    """Return the installed version; between releases with the commit, e.g. 1.2.0.dev0+0a1b2c3d4e5f."""
     installed = installed_version("noughts")
     if not installed:
         return "0+unknown"
