@@ -23,7 +23,7 @@ class Perfect(CachingBot):
         f"boards of at most {_LARGEST_BOARD} cells, boards of at most {MOST_FREE_CELLS} cells with lines of "
         f"{_SHORT_LINE}, and connect4 with the extra `connect4`"
     )
-    advice = "choose such a variant (for connect4: pip install 'noughts[connect4]'), or the bot `threats`"
+    advice = "choose such a variant (for connect4, in a checkout: pip install '.[connect4]'), or the bot `threats`"
 
     def __init__(self) -> None:
         super().__init__()
