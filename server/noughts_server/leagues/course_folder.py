@@ -47,7 +47,7 @@ def instructions(course: Course) -> str:
 
 
 def _task(course: Course) -> str:
-    until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
+    until = f" You can submit bots until {course.end.astimezone():%Y-%m-%d %H:%M %Z}." if course.end else ""
     return (
         f"You write a bot that plays {course.variant}. Each night at {course.nightly} all bots meet in a round robin, "
         f"{course.games_per_pair} games of each pair, with the clock `{course.time}`.{until}"

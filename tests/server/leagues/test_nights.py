@@ -263,6 +263,15 @@ def test_instructions_follow_the_options_of_course_json(tmp_path: Path) -> None:
     assert folder.instructions.read_text() == f"My own words.\n{instructions(later)}"
 
 
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    "closes, expected",
+    [("2026-12-18T22:59:00+00:00", "2026-12-18 23:59 CET"), ("2026-07-31T21:59:00+00:00", "2026-07-31 23:59 CEST")],
+)
+def test_instructions_have_the_deadline_in_local_time(closes: str, expected: str) -> None:
+    assert f" You can submit bots until {expected}.\n" in instructions(replace(COURSE, closes=closes))
+
+
 async def test_students_tokens_expire_when_course_json_says(tmp_path: Path) -> None:
     folder = CourseFolder(tmp_path / "ai")
     soon, later = (datetime.now(UTC).replace(microsecond=0) + timedelta(days=days) for days in (1, 30))
