@@ -5,7 +5,6 @@ the environment (`NOUGHTS_SERVE_LISTEN` for `noughts serve --listen`), which ove
 """
 
 import json
-import re
 import textwrap
 import tomllib
 from collections.abc import Iterable
@@ -22,6 +21,7 @@ from noughts_proto.transport import SERVER_VARIABLE
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.explanations import reporting
 from noughts_server.cli.times import Seconds
+from noughts_server.core.addresses import without_passwords
 
 _WIDTH = 110
 COMMANDS = ("serve", "referee", "web")
@@ -29,8 +29,6 @@ COMMANDS = ("serve", "referee", "web")
 
 _SHARED = {"server": (SERVER_VARIABLE,), "tls-ca": ("NOUGHTS_TLS_CA",)}
 """Variables of the environment that other commands read, too, by option."""
-_PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)?[^\s/@:]+(?=@)")
-"""The user and password of a URL, before its host."""
 _TYPES: tuple[tuple[Any, str], ...] = ((bool, "true or false"), ((int, float), "a number"))
 """Types of an option's default, and the value that TOML must have. Options of other types need a text."""
 
@@ -84,10 +82,11 @@ def print_config(context: Any) -> None:
         text = textwrap.fill(option.help or "", _WIDTH, initial_indent="# ", subsequent_indent="# ")
         # A setting without a value is a comment.
         is_unset = value is None or (option.multiple and not value)
-        line = f'# {key} = "{option.metavar}"' if is_unset else f"{key} = {_toml(value)}"
-        if _PASSWORD.search(line):
+        shown_value = without_passwords(value) if isinstance(value, str) and "://" in value else value
+        line = f'# {key} = "{option.metavar}"' if is_unset else f"{key} = {_toml(shown_value)}"
+        if shown_value != value:
             text += "\n# Its password is not printed. Add it here, or set the environment variable."
-            line = "# " + _PASSWORD.sub(r"\1***", line)
+            line = f"# {line}"
         separator = "\n" if number else ""
         typer.echo(f"{separator}{text}\n{line}")
 

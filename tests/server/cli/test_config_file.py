@@ -57,6 +57,32 @@ def test_no_password_is_printed(noughts: Any) -> None:
     assert tomllib.loads(text).keys() & {"db", "bus"} == set()
 
 
+@pytest.mark.parametrize(
+    "address, printed",
+    [
+        ("postgresql://ada:s3:cret@db/games", "postgresql://ada:***@db/games"),
+        ("postgresql://ada:s3/cret@db/games", "postgresql://ada:***@db/games"),
+        ("postgresql://ada:s3@cret@db/games", "postgresql://ada:***@db/games"),
+        ("postgresql://db/games?password=s3@cret&x=y", "postgresql://db/games?password=***&x=y"),
+    ],
+)
+def test_no_password_with_punctuation_is_printed(noughts: Any, address: str, printed: str) -> None:
+    text = noughts(f"serve --db {address} --print-config").stdout
+    assert f'# db = "{printed}"\n' in text
+    assert "cret" not in text
+
+
+def test_addresses_without_a_password_are_printed_whole(noughts: Any) -> None:
+    settings = printed_settings(noughts, "serve --db sqlite:////tmp/me@work/games.db --bus nats://a:4222,nats://b:4222")
+    assert settings["db"] == "sqlite:////tmp/me@work/games.db"
+    assert settings["bus"] == "nats://a:4222,nats://b:4222"
+
+
+def test_each_address_of_a_bus_is_printed_without_its_password(noughts: Any) -> None:
+    text = noughts("serve --bus nats://bo:hidden@a:4222,nats://hidden@b:4222 --print-config").stdout
+    assert '# bus = "nats://bo:***@a:4222,nats://***@b:4222"\n' in text
+
+
 def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_path: Path) -> None:
     config.write_text(
         f'[serve]\nlisten = "127.0.0.1:0"\nno-web = true\ndb = "{tmp_path / "of_file.db"}"\nformat = "json"\n'

@@ -1,18 +1,12 @@
-"""Addresses of databases for messages and logs, without passwords."""
-
-import re
+"""Names of databases for messages and logs."""
 
 from sqlalchemy import URL
 
-_PASSWORDS = ("password", "sslpassword")
-_CREDENTIALS = re.compile(r"[^/\s]*@")
+from noughts_server.core.addresses import PASSWORD_PARAMETERS, without_passwords
 
 
 def shown_address(url: URL) -> str:
     """Return an address without its passwords, which can also be in its parameters."""
-    return url.difference_update_query(_PASSWORDS).render_as_string(hide_password=True)
-
-
-def shown_text(text: str) -> str:
-    """Return a text that is not a valid address, without the parts that could be a user name and a password."""
-    return _CREDENTIALS.sub("***@", text.partition("?")[0])
+    text = url.difference_update_query(PASSWORD_PARAMETERS).render_as_string(hide_password=True)
+    # A password with an `@` that is not quoted continues in the host.
+    return without_passwords(text) if "@" in (url.host or "") else text

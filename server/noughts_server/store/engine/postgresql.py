@@ -18,6 +18,7 @@ from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine,
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from noughts_referee.work_units import FinishedGame
+from noughts_server.core.addresses import without_passwords
 from noughts_server.core.errors import (
     BadDatabaseUrl,
     DatabaseBusy,
@@ -30,7 +31,7 @@ from noughts_server.core.errors import (
     DatabaseUnusable,
     NoughtsError,
 )
-from noughts_server.store.engine.addresses import shown_address, shown_text
+from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 
 _DRIVER = "postgresql+psycopg"
@@ -95,7 +96,7 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # ValueError: an invalid port
-        raise BadDatabaseUrl(shown_text(url), expected=expected) from None
+        raise BadDatabaseUrl(without_passwords(url), expected=expected) from None
     if parsed.drivername not in ("postgresql", "postgres", _DRIVER) or not parsed.database:
         raise BadDatabaseUrl(shown_address(parsed), expected=expected)
     return parsed.set(drivername=_DRIVER)

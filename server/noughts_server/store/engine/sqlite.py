@@ -18,9 +18,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
+from noughts_server.core.addresses import without_passwords
 from noughts_server.core.errors import BadDatabaseUrl, DatabaseUnusable
 from noughts_server.store.engine import sqlite_errors
-from noughts_server.store.engine.addresses import shown_address, shown_text
+from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.bulk import powers_of_two
 from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 
@@ -48,12 +49,12 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # ValueError: the port
-        raise BadDatabaseUrl(shown_text(url), expected=expected) from None
+        raise BadDatabaseUrl(without_passwords(url), expected=expected) from None
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise BadDatabaseUrl(shown_address(parsed), expected=expected)
     if not parsed.database or parsed.database == ":memory:" or parsed.query:
         # Every thread has its own connection, and in memory each would be a separate database.
-        raise BadDatabaseUrl(shown_text(url), expected=f"a file, {expected}")
+        raise BadDatabaseUrl(without_passwords(url), expected=f"a file, {expected}")
     return parsed
 
 
