@@ -83,10 +83,11 @@ class MatchCourse:
         """The last game, if its partner has not been played yet."""
 
     def add(self, game: RecordedGame) -> None:
-        """Add the next game. Void games do not count."""
+        """Add the next game. Void games and games lost by a withdrawal do not count."""
         self._games += 1
-        score = game.score if game.score is None or game.first == self.label else 1 - game.score
+        score = None if game.walkover else game.score
         if score is not None:
+            score = score if game.first == self.label else 1 - score
             self._single[round(score * 2)] += 1
             self._single_steps.add(self._games, lambda: tuple(self._single))
         if not self._is_paired:

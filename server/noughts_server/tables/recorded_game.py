@@ -16,6 +16,7 @@ RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
 SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 """The first mover's points."""
 _FAULTS = frozenset(map(str, FAULTS))
+_ADJUDICATED = str(Termination.ADJUDICATED)
 _SCORE_TYPES = {int, float, type(None)}
 _YEAR_FIRST = re.compile(r"~?([0-9]{4})(?:([-./])([0-9?]{1,2})(?:\2([0-9?]{1,2}))?)?(?![0-9])")
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?![0-9])")
@@ -74,6 +75,14 @@ class RecordedGame:
     def by_fault(self) -> bool:
         """Return whether the game ended by a player's own fault."""
         return self.termination in _FAULTS or (self.termination == str(Termination.RESIGNED) and bool(self.fault))
+
+    @property
+    def walkover(self) -> bool:
+        """Return whether the game was lost by a withdrawal, see `statistics.match_games.match_game`.
+
+        Files without moves and faults do not have this information.
+        """
+        return self.termination == _ADJUDICATED and bool(self.fault)
 
     @property
     def opening(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from noughts_server.tables.time_histogram import TimeHistogram
 _PLACES = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
 """The places of results in `Counts.by_result`."""
 _TIMEOUT = str(Termination.TIMEOUT)
+_ADJUDICATED = str(Termination.ADJUDICATED)
 
 
 class _RepeatedGame(NamedTuple):
@@ -130,7 +131,7 @@ class Tally:
             self.games_of_models.append(GameOfModels(game.variant, first, second, moves, game.first_chosen))
         self.terminations[game.termination].add(game.result, plies)
         # A game that was adjudicated without moves never began, because an entry was withdrawn.
-        if moves or game.termination != "adjudicated":
+        if moves or game.termination != _ADJUDICATED:
             self.openings[game.opening].add(game.result, plies)
         # Without moves (in files of results) repeats cannot be recognised: each game gets a different number.
         game_hash = hash((first, second, *moves)) if moves else -self.games - 1

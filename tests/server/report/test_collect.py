@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,3 +89,40 @@ def test_repetitions_of_a_pair_count_once() -> None:
         course.add(game(*sides(place)))
     statistics = course.statistics()
     assert (statistics.pentanomial, statistics.repeats, statistics.games) == ((0, 0, 1, 0, 0), 8, 10)
+
+
+def test_games_lost_by_a_withdrawal_are_no_evidence_of_strength() -> None:
+    course = MatchCourse("A")
+    played = [game(*sides(place), "1/2-1/2", place=place) for place in range(4)]
+    withdrawals = [
+        replace(
+            game(*sides(place), "10"[place % 2] + "-" + "01"[place % 2], "adjudicated"),
+            moves=moves,
+            fault="was withdrawn",
+        )
+        for place, moves in ((4, (4,)), (5, ()), (6, ()), (7, ()))
+    ]
+    for each in (*played, *withdrawals):
+        course.add(each)
+    assert course.paired
+    statistics = course.statistics()
+    assert (statistics.pentanomial, statistics.single, statistics.games) == ((0, 0, 2, 0, 0), (0, 0, 0), 4)
+    assert course.steps()[-1].counts == (0, 0, 2, 0, 0)
+
+
+def test_single_games_lost_by_a_withdrawal_do_not_count() -> None:
+    course = MatchCourse("A")
+    for each in (
+        game(),
+        game("A", "B", "0-1"),
+        replace(game(termination="adjudicated"), moves=(), fault="was withdrawn"),
+    ):
+        course.add(each)
+    assert course.statistics().single == (1, 0, 1)
+
+
+def test_games_that_a_rule_adjudicated_count_also_without_moves() -> None:
+    course = MatchCourse("A")
+    for place in range(4):
+        course.add(replace(game(*sides(place), "1/2-1/2", "adjudicated"), moves=()))
+    assert course.statistics().pentanomial == (0, 0, 2, 0, 0)
