@@ -41,7 +41,7 @@ class LocalFaults:
         self._afterwards: dict[int, dict[int, str]] = {}
         """The reasons of losses that were stored without one, by tournament and ordinal of the game."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
-        """Games lost with a child, by ordinal: the fault, and whether it is the first that this crash or exit lost."""
+        """Games lost by a fault, by ordinal: the fault, and whether it is the first that this occurrence lost."""
         self._unsubscribe = server.bus.subscribe(COMMITTED, self._count_commit)
 
     @property
@@ -78,7 +78,7 @@ class LocalFaults:
             counted, times=counted.times + 1, disabled=counted.disabled or fault.disabled, stderr=death.stderr
         )
         self._faults[label, counted.reason] = counted
-        self._remember((label, counted.reason), fault.games, death=True)
+        self._remember((label, counted.reason), fault.games, counts=True)
         self._add_notes(label, fault.games, death.reason, death.text)
         for game in fault.games:
             faults = self._afterwards.setdefault(game.tournament, {})
@@ -89,7 +89,7 @@ class LocalFaults:
         """Count games lost by a bot that cannot be started. The note on the first game has the bot's last output."""
         key, fault = next((key, fault) for key, fault in self._faults.items() if key[0] == label and fault.disabled)
         self._faults[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
-        self._remember(key, games, death=False)
+        self._remember(key, games, counts=False)
         self._add_notes(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _count_commit(self, report: CommitReport) -> None:
@@ -123,6 +123,7 @@ class LocalFaults:
         self._faults[label, counted.reason] = replace(
             counted, times=counted.times + 1, stderr=counted.stderr or output_until(stderr, game.fault)
         )
+        self._remember((label, counted.reason), lost_games, counts=True)
         if stderr:
             self._add_notes(label, lost_games, game.fault, f"it {game.fault}\n{stderr}")
 
@@ -136,10 +137,10 @@ class LocalFaults:
         counted = self._faults.get((label, reason), LocalFault(label, reason))
         return replace(counted, games=counted.games + len(games), first=self._first(counted.first, games, details))
 
-    def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, death: bool) -> None:
-        """Keep the fault of each game, for `_uncount`."""
+    def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, counts: bool) -> None:
+        """Keep the fault of each game, for `_uncount`. If it `counts`, the first game also counts in `times`."""
         for index, game in enumerate(games[: _MOST_AFTERWARDS - len(self._lost_in)]):
-            self._lost_in[game.ordinal] = key, death and index == 0
+            self._lost_in[game.ordinal] = key, counts and index == 0
 
     def _uncount(self, key: tuple[str, str], ordinal: int, *, first: bool) -> None:
         """Subtract a game that is not stored, and remove a fault that was in no other game."""

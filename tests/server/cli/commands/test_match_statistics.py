@@ -21,13 +21,13 @@ class Free(Bot):
         return position.legal_cells()[0]
 """
 
-CRASHES = """
+FAULTY = """
 import os
 from noughts_bots.connection.run import Bot
 
-class Crash(Bot):
+class Faulty(Bot):
     def choose(self, position):
-        os._exit(3)
+        {fault}
 """
 
 
@@ -68,13 +68,16 @@ def test_a_test_counts_the_same_games_everywhere_at_any_concurrency(noughts: Any
     assert counts == (2 * sum(one["pentanomial"]),) * 4
 
 
-def test_faults_after_the_decision_of_a_test_are_not_counted(noughts: Any, tmp_path: Path) -> None:
-    bot = tmp_path / "crash.py"
-    bot.write_text(CRASHES)
-    line = f"match random py:{bot}:Crash --seed 3 --sprt elo0=0,elo1=60 --concurrency 16 --no-lock --format json"
+@pytest.mark.parametrize("termination, fault", [("crashed", "os._exit(3)"), ("illegal_move", "return 99")])
+def test_faults_after_the_decision_of_a_test_are_not_counted(
+    noughts: Any, tmp_path: Path, termination: str, fault: str
+) -> None:
+    bot = tmp_path / "faulty.py"
+    bot.write_text(FAULTY.format(fault=fault))
+    line = f"match random py:{bot}:Faulty --seed 3 --sprt elo0=0,elo1=60 --concurrency 64 --no-lock --format json"
     document = json.loads(noughts(line).stdout)
     assert document["games"] == document["a"]["wins"] == 2 * sum(document["pentanomial"])
-    assert sum(fault["games"] for fault in document["faults"]) == document["terminations"]["crashed"]
+    assert sum(fault["games"] for fault in document["faults"]) == document["terminations"][termination]
     assert sum(fault["times"] for fault in document["faults"]) <= document["games"]
 
 
