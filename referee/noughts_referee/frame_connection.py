@@ -441,12 +441,13 @@ class FrameConnection:
         """Move the outbox into the frame, which is written next. The questions' clocks start."""
         player = self.player
         outbox = player.take_outbox()
-        if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
-            player.outbox = outbox.without_turns()
-            stream.free_until = self._now() + round(self._settings.prepare * 1e6)
+        prepares = stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings)
         if len(outbox.starts) > _FEW_STARTS:
             # The starts of thousands of long games, to a bot that reconnects, fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
+        if prepares:
+            outbox.postpone_questions(player.outbox)
+            stream.free_until = self._now() + round(self._settings.prepare * 1e6)
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))

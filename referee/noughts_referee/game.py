@@ -75,15 +75,15 @@ class Outbox:
         self.turn_cell.clear()
         self.turns_timed.clear()
 
-    def without_turns(self) -> "Outbox":
-        """Move the questions to a new outbox and return it. The other messages stay here."""
-        questions = Outbox()
-        questions.turn_game, self.turn_game = self.turn_game, questions.turn_game
-        questions.turn_ply, self.turn_ply = self.turn_ply, questions.turn_ply
-        questions.turn_cell, self.turn_cell = self.turn_cell, questions.turn_cell
-        questions.turns_timed, self.turns_timed = self.turns_timed, questions.turns_timed
-        questions.openings, self.openings = self.openings, questions.openings
-        return questions
+    def postpone_questions(self, later: "Outbox") -> None:
+        """Move the questions to a later outbox, before its own. The other messages stay here."""
+        later.turn_game[:0] = self.turn_game
+        later.turn_ply[:0] = self.turn_ply
+        later.turn_cell[:0] = self.turn_cell
+        later.turns_timed[:0] = self.turns_timed
+        later.openings[:0] = self.openings
+        self.forget_turns()
+        self.openings.clear()
 
     def split(self, most_moves: int) -> "Outbox":
         """Keep starts with at most this many moves in total (at least one start) and their games; return the rest."""

@@ -62,13 +62,20 @@ async def test_running_games_are_sent_again_with_moves_and_questions(server: Loo
         assert await second.next_questions() == [Question(1, 3, 24)]
 
 
+@pytest.mark.parametrize("time, prepares", [("none", False), ("60+1", True)])
 async def test_games_too_many_for_one_frame_are_sent_again_in_several(
-    server: Loopback, second: RawBot, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, time: str, prepares: bool
 ) -> None:
     monkeypatch.setattr(remote, "_FEW_STARTS", 3)
     monkeypatch.setattr(remote, "_MOST_MOVES", 5)
-    server.referee.add(unit(conditions("mnk:5,5,5"), [ScheduledGame(number, 0, 1) for number in range(1, 11)]))
-    async with raw_bot(server, 1) as first:
+    async with raw_bot(server, 2, max_games=10) as second:
+        await _reconnect_to_many_games(server, second, time, prepares=prepares)
+
+
+async def _reconnect_to_many_games(server: Loopback, second: RawBot, time: str, *, prepares: bool) -> None:
+    slots = [ScheduledGame(number, 0, 1) for number in range(1, 11)]
+    server.referee.add(unit(conditions("mnk:5,5,5", time), slots))
+    async with raw_bot(server, 1, max_games=10, prepares=prepares) as first:
         questions_of_first = await first.next_questions()
         assert len(questions_of_first) == 10
         await first.send(*((question.game, 0, 7) for question in questions_of_first))
@@ -81,8 +88,8 @@ async def test_games_too_many_for_one_frame_are_sent_again_in_several(
     await wait_until_offline(server, 1)
     started_games: list[int] = []
     questions: list[Question] = []
-    async with raw_bot(server, 1) as first:
-        while len(started_games) < 10:
+    async with raw_bot(server, 1, max_games=10, prepares=prepares) as first:
+        while len(started_games) < 10 or len(questions) < 6:
             frame = await first.next_acknowledged_frame()
             assert sum(len(starts.moves) for starts in frame.starts) <= 5
             started_games += [game for starts in frame.starts for game in starts.game]

@@ -83,7 +83,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         self.agents[key] = hello.agent
         try:
             welcome = pb.Welcome(bot=f"bots/{hello.bot}", version=f"bots/{hello.bot}/versions/{hello.version or 1}")
-            await self.wire(key).serve(context, welcome, hello.max_games)
+            await self.wire(key).serve(context, welcome, hello.max_games, prepares=hello.prepares)
         except StreamClosed as closed:
             details = (("grpc-status-details-bin", closed.status.SerializeToString()),)
             await context.abort(closed.code, str(closed), trailing_metadata=details)
@@ -216,12 +216,15 @@ class RawBot:
 
 
 @asynccontextmanager
-async def raw_bot(server: Loopback, key: int, *, max_games: int = 0, port: int | None = None) -> AsyncIterator[RawBot]:
+async def raw_bot(
+    server: Loopback, key: int, *, max_games: int = 0, prepares: bool = False, port: int | None = None
+) -> AsyncIterator[RawBot]:
     """A bot that is logged in while the block runs; then its stream is cut off."""
     address = f"127.0.0.1:{port or server.port}"
     async with grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS) as channel, asyncio.TaskGroup() as tasks:
         call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {TOKEN}"),))
-        await call.write(pb.PlayRequest(hello=pb.Hello(protocol=1, bot=f"bot-{key}", max_games=max_games)))
+        hello = pb.Hello(protocol=1, bot=f"bot-{key}", max_games=max_games, prepares=prepares)
+        await call.write(pb.PlayRequest(hello=hello))
         bot = RawBot(call)
         pump = tasks.create_task(bot.pump())
         try:
