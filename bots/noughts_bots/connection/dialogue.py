@@ -63,7 +63,9 @@ class Dialogue:
         self._has_end_hook = type(bot).end is not Bot.end
         self._wants_info = self._has_start_hook or self._has_end_hook
         self._done_through = 0
-        """The number of the last frame to acknowledge."""
+        """The number of the last frame to acknowledge, without those of `_prepared_through`."""
+        self._prepared_through = 0
+        """The number of the last frame for whose games the bot has prepared. It is set in the bot's thread."""
         self._answers: list[_Answer] = []
         """Single answers that are not sent yet."""
         self._batches: deque[Answers] = deque()
@@ -115,6 +117,8 @@ class Dialogue:
             self._choices.append(self._choose(opening))
         for starts in frame.starts:
             self._start_games(starts)
+        if self._must_prepare(frame):
+            self._prepared_through = frame.frame
         return self._boards.read_questions(frame.turns)
 
     def _choose(self, opening: pb.Opening) -> pb.Choice:
@@ -142,8 +146,11 @@ class Dialogue:
         return answer
 
     def acknowledge(self, frame: pb.PlayResponse) -> None:
-        """Acknowledge the frame with the next reply, and report the referee's complaints."""
-        if frame.frame:
+        """Acknowledge the frame with the next reply, and report the referee's complaints.
+
+        If the bot must prepare for the frame's games, the frame is acknowledged only after `take`.
+        """
+        if frame.frame and not self._must_prepare(frame):
             self._done_through = frame.frame
         if frame.heartbeat.id:
             self._heartbeat = frame.heartbeat.id
@@ -151,6 +158,10 @@ class Dialogue:
             complaint = Complaint(status.message)
             logger.warning("%s", complaint)
             self._on_event(complaint)
+
+    def _must_prepare(self, frame: pb.PlayResponse) -> bool:
+        """Return whether the clocks begin once the bot has prepared for the frame's games (see `Hello.prepares`)."""
+        return self._has_start_hook and bool(frame.starts) and not frame.turns.game
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
@@ -226,7 +237,7 @@ class Dialogue:
 
     def reply(self) -> pb.PlayRequest:
         """Return the frame with the new answers, the acknowledgement and the echo."""
-        request = pb.PlayRequest(done_through=self._done_through)
+        request = pb.PlayRequest(done_through=max(self._done_through, self._prepared_through))
         if self._heartbeat:
             request.heartbeat.id = self._heartbeat
             self._heartbeat = 0

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from noughts_bots.connection.events import Online
-from noughts_bots.sdk.bot import Bot
+from noughts_bots.sdk.bot import Bot, GameInfo
 from noughts_referee.rules import Position, game_seed, side_seed
 from noughts_referee.work_units import ScheduledGame
 from tests.bots.connection.sessions import running_bots
@@ -74,6 +74,35 @@ async def test_a_frame_is_acknowledged_while_the_bot_thinks(server: Loopback) ->
         bot.released.set()
         await opponent.next_questions()
         await opponent.send((2, 1, 1))
+        await server.finished_games(2)
+
+
+class Preparing(Bot):
+    """Thinks for long, and prepares for its second game until it is released."""
+
+    def __init__(self) -> None:
+        self.preparing = threading.Event()
+        self.released = threading.Event()
+
+    def start(self, game: GameInfo) -> None:
+        if game.name.endswith("/2"):
+            self.preparing.set()
+            assert self.released.wait(PATIENCE)
+
+    def choose(self, position: Position) -> int:
+        work_hard(0.03)
+        return position.free[0]
+
+
+async def test_the_clock_of_a_slow_bot_begins_when_it_has_prepared(server: Loopback) -> None:
+    bot = Preparing()
+    async with raw_bot(server, 2), running_bots(server.port, bot_1=bot):
+        slots = [ScheduledGame(1, 0, 1), ScheduledGame(2, 0, 1)]
+        server.referee.add(unit(conditions("mnk:1,1,1", "60+1"), slots))
+        await wait_until(bot.preparing.is_set)
+        await asyncio.sleep(0.2)
+        assert server.referee.player(1).outbox.turn_game == [2]
+        bot.released.set()
         await server.finished_games(2)
 
 
