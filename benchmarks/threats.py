@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -25,7 +25,6 @@ from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_
 from noughts_bots.connection.event_loop import run_loop
 from noughts_bots.connection.process import tune_collector
 from noughts_bots.connection.session import Login, play
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
@@ -78,7 +77,7 @@ class OpeningBot(Bot):
 
     max_games = 1
 
-    def __init__(self, bot: CachingBot, variant: Variant) -> None:
+    def __init__(self, bot: Bot, variant: Variant) -> None:
         self._bot = bot
         self._openings = openings(variant)
         self._opening: OpeningChoice = ()
@@ -91,7 +90,7 @@ class OpeningBot(Bot):
     def end(self, game: GameInfo, end: GameEnd) -> None:
         self._bot.end(game, end)
 
-    def choose(self, position: Position) -> int | Move:
+    def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         if position.ply < len(self._opening):
             return self._opening[position.ply]
         return self._bot.choose(position)

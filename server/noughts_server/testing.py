@@ -24,8 +24,8 @@ from typing import Any, TypeVar
 
 from noughts_bots import Bot
 from noughts_bots.connection.session import Login, play
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_referee.clock import HEARTBEAT_SECONDS, parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -116,7 +116,7 @@ class ServerUnderTest:
             return _result(self._match(settings, dict(zip(labels, bots, strict=True))), self._server_loop, timeout)
         finally:
             for bot in bots:
-                if isinstance(bot, CachingBot):
+                if isinstance(bot, BuiltInBot):
                     bot.close()
 
     async def _match(self, settings: TournamentSettings, bots: dict[str, Bot]) -> MatchResult:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from noughts_bots.gomocup.protocol import FREESTYLE, UNLIMITED_MS, read_point, variant_of, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, read_stones, written_answer
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.sdk.bot import Bot, GameInfo, Move, Resign, TimeLimits
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotError
 from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
@@ -168,7 +168,7 @@ class GomocupEngine:
         columns, rows = size
         try:
             variant = variant_of(columns, rows, self._rule)
-            if isinstance(self._bot, CachingBot):
+            if isinstance(self._bot, BuiltInBot):
                 self._bot.require(variant)
         except VariantError as error:
             raise _CannotError(f"{error.got}: expected {error.expected}") from None

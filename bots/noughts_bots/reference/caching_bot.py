@@ -18,12 +18,6 @@ class CachingBot(BuiltInBot, CandidateBot):
     depends on the clock overrides `consider`, so that it is not cached.
     """
 
-    changes: str = ""
-    """In words, what its choice depends on besides the position; empty for nothing else.
-
-    A bot with such a dependence cannot be exported as a table.
-    """
-
     def __init__(self) -> None:
         self._cache: dict[tuple[Variant, int, int, int], Evaluation] = {}
 

@@ -15,9 +15,8 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Any
 
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.registry import BUILT_IN_KINDS, REFERENCE_BOTS, BuiltIn, Option
 from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotSpecError, did_you_mean
@@ -186,7 +185,7 @@ def connects_itself(spec: BotSpec) -> bool:
     return speech(spec) is Speech.STREAM
 
 
-def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
+def make_bot(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:
     """Create the reference bot of a spec. With a variant, also check that the bot plays it.
 
     Raises:
@@ -195,7 +194,7 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
     """
     if spec.kind != _REFERENCE:
         raise _not_made_here(spec)
-    return cast(CachingBot, make_built_in(spec, variant))
+    return make_built_in(spec, variant)
 
 
 def make_built_in(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Evaluation, best_of
+from noughts_bots.reference.candidate_bot import CandidateBot, Evaluation, best_of
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.table_file import Key, Row, TableFile, load, position_of
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotSpecError, VariantRefused
 from noughts_referee.rules import Position, Variant
 
@@ -70,7 +71,7 @@ def _evaluation(row: Row, position: Position, level: int) -> Evaluation:
     return Evaluation(rated_cells or position.free, tuple(scores[cell] for cell in rated_cells), scores)
 
 
-def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
+def build(bot: BuiltInBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
     """Return a table with which `table` plays exactly like the bot: in every position the same cells and probabilities.
 
     If one of the levels makes the same choice from the bot's scores in all positions, the scores are the ratings.
@@ -83,7 +84,7 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
         BotSpecError: the bot's choice depends on more than the position.
         VariantRefused: the bot does not play the variant, or the board is too large.
     """
-    if bot.changes:
+    if bot.changes or not isinstance(bot, CandidateBot):
         advice = "choose a bot whose choice depends only on the position"
         raise BotSpecError(f"bot '{bot.name}'", f"a bot whose choice depends on {bot.changes}", "ratings", advice)
     bot.require(variant)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.learner import Learner
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Draws, Position, Variant, first_choice, game_seed, side_seed
 
@@ -31,16 +31,11 @@ class Trainer:
         VariantRefused: the learner, or an opponent, does not play the variant.
     """
 
-    def __init__(self, learner: Learner, variant: Variant, opponents: Sequence[CachingBot | None], seed: int) -> None:
-        for bot in (learner, *opponents):
-            if bot is not None:
-                bot.require(variant)
-            if bot is not None and bot is not learner and bot.changes:
-                advice = "choose a bot whose choice depends only on the position, or `self`"
-                raise BotSpecError(f"--against {bot.name}", f"a choice that depends on {bot.changes}", "none", advice)
+    def __init__(self, learner: Learner, variant: Variant, opponents: Sequence[BuiltInBot | None], seed: int) -> None:
+        learner.require(variant)
+        self.opponents = [None if bot is None else _checked(bot, variant) for bot in opponents]
         self._learner = learner
         self._variant = variant
-        self._opponents = opponents
         self._seed = seed
         learner.begin(variant)
 
@@ -48,7 +43,7 @@ class Trainer:
         """Play the next game, and let the learner learn from it."""
         number = self._learner.games
         seed = game_seed(self._seed, number)
-        opponent = self._opponents[number // 2 % len(self._opponents)]
+        opponent = self.opponents[number // 2 % len(self.opponents)]
         side = number % 2
         other: CandidateBot = opponent or self._learner
         bots = (other, self._learner) if side else (self._learner, other)
@@ -79,6 +74,15 @@ class Trainer:
                 cell = answer
             position.play(cell)
         return position.moves, min(most_random_moves, len(position.moves))
+
+
+def _checked(bot: BuiltInBot, variant: Variant) -> CandidateBot:
+    """Return an opponent for training. Raises the errors of `Trainer`."""
+    bot.require(variant)
+    if bot.changes or not isinstance(bot, CandidateBot):
+        advice = "choose a bot whose choice depends only on the position, or `self`"
+        raise BotSpecError(f"--against {bot.name}", f"a choice that depends on {bot.changes}", "none", advice)
+    return bot
 
 
 class Chances(NamedTuple):

@@ -19,6 +19,12 @@ class BuiltInBot(Bot):
     heeds_forbidden_moves: ClassVar[bool] = False
     """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
 
+    changes: str = ""
+    """In words, what its choice depends on besides the position; empty for nothing else.
+
+    A bot with such a dependence cannot be exported as a table.
+    """
+
     wait: float = 0.0
     """The longest time that a move waits for a busy endpoint, in seconds. Runs on this machine add it to the margin."""
 

@@ -330,7 +330,9 @@ class PlayTables:
             bot = make_bot(parse_spec(_HINT_SPECS.get(spec, spec)))
             async with self._hint_lock:
                 move = await asyncio.to_thread(bot.choose, position)
-            table.hints = {(table.game, ply): move.cell if isinstance(move, Move) else int(move)}
+            cell = move.cell if isinstance(move, Move) else move
+            assert isinstance(cell, int)
+            table.hints = {(table.game, ply): cell}
         return table.hints[table.game, ply]
 
     async def close(self) -> None:

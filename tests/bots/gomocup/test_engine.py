@@ -134,6 +134,9 @@ def test_a_bot_that_refuses_a_board_names_those_it_plays() -> None:
     error = answers_to(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
     assert error is not None
     assert error.startswith("ERROR bot 'minimax' does not play variant renju, which forbids moves; it plays ")
+    error = engine("level:elo=1500").answer("START 10")
+    assert error is not None
+    assert error.startswith("ERROR bot 'level' does not play variant mnk:10,10,5 (100 cells); it plays ")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from noughts_bots.reference.training import Trainer
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant, parse_variant, side_seed, won
 from tests.support.forbidding import centre_later, corners_only, no_overline
+from tests.support.reference_bots import bot_of
 
 
 def play(variant: Variant, bots: tuple[CachingBot, CachingBot], seed: int) -> Position:
@@ -33,15 +34,15 @@ def play(variant: Variant, bots: tuple[CachingBot, CachingBot], seed: int) -> Po
 @pytest.mark.parametrize("make", [no_overline, centre_later, corners_only])
 def test_bots_that_respect_forbidden_moves_never_play_one(spec: str, make: Callable[[], Variant]) -> None:
     variant = make()
-    bot = make_bot(parse_spec(spec), variant)
+    bot = bot_of(spec, variant)
     for seed in range(20):
         play(variant, (bot, bot), seed)
-        play(variant, (bot, make_bot(parse_spec("random"))), seed)
+        play(variant, (bot, bot_of("random")), seed)
 
 
 def test_the_same_stones_have_different_candidates_for_each_side() -> None:
     variant = corners_only()
-    bot = make_bot(parse_spec("first-free"), variant)
+    bot = bot_of("first-free", variant)
     position = Position.parse(variant, "X........ X")
     assert bot.consider(position).candidates == (1,)
     assert bot.consider(Position.parse(variant, ".......O. X")).candidates == (0,)
@@ -71,7 +72,7 @@ FIVES = ("gomoku:exact", "renju", "caro", "caro:exact")
 def test_the_simple_bots_and_threats_play_every_kind_of_five_in_a_row(name: str, size: str) -> None:
     variant = parse_variant(name + size)
     threats, fives, random, first = (
-        make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")
+        bot_of(spec, variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")
     )
     for seed, seats in enumerate(
         [(threats, fives), (fives, threats), (fives, fives), (random, random), (first, first)]
@@ -86,7 +87,7 @@ def test_the_simple_bots_and_threats_play_every_kind_of_five_in_a_row(name: str,
 @pytest.mark.parametrize("name", ["gomoku+pro", "caro+long-pro", "renju:20+pro", "gomoku:exact+long-pro"])
 def test_bots_that_respect_forbidden_moves_respect_opening_rules(name: str) -> None:
     variant = parse_variant(name)
-    bots = [make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")]
+    bots = [bot_of(spec, variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")]
     for seed, bot in enumerate(bots):
         play(variant, (bot, bots[seed - 1]), seed)
         play(variant, (bots[seed - 1], bot), seed)
@@ -96,7 +97,7 @@ def test_bots_that_respect_forbidden_moves_respect_opening_rules(name: str) -> N
 def test_a_blocked_five_is_not_completed_in_caro(bot: str) -> None:
     # The first row is O X X X X . O: a fifth stone there would be blocked. The third row has an open four of X.
     position = Position(parse_variant("caro"), own=0b11110 | 0b1111 << 33, opponent=1 | 1 << 6 | 1 << 100 | 1 << 120)
-    evaluation = make_bot(parse_spec(bot), position.variant).consider(position)
+    evaluation = bot_of(bot, position.variant).consider(position)
     assert set(evaluation.candidates) <= {32, 37}
 
 
@@ -107,7 +108,7 @@ def test_black_does_not_block_in_a_forbidden_cell(bot: str) -> None:
     black = sum(1 << cell for cell in (107, 67, 82, 97, 127, 142))
     position = Position(parse_variant("renju"), own=black, opponent=white, side=0)
     assert position.forbidden(112) == "overline"
-    evaluation = make_bot(parse_spec(bot), position.variant).consider(position)
+    evaluation = bot_of(bot, position.variant).consider(position)
     assert 112 not in evaluation.candidates
     assert set(evaluation.candidates) <= set(position.free)
 

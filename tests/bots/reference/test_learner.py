@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_bots.reference.learning import learn
 from noughts_bots.reference.locked_file import LockedFile
-from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.table import Table
 from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_bots.reference.training import Trainer, can_lose, chances
 from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_bots.sdk.errors import BotSpecError, TableError, VariantRefused
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from tests.support.reference_bots import bot_of
 
 from .oracle import learner as oracle
 from .oracle.boards import reachable_questions
@@ -29,10 +28,6 @@ from .oracle.boards import reachable_questions
 TICTACTOE = parse_variant("tictactoe")
 DIAGONAL = (0, 1, 4, 2, 8)
 """X completes the diagonal at its third stone."""
-
-
-def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
-    return make_bot(parse_spec(spec), variant)
 
 
 def position_of(text: str) -> Position:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.levels.bot import LevelBot
 from noughts_bots.reference.levels.search import NoisySearch, Strength
 from noughts_bots.reference.levels.table import levels
 from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.reference.table import build
+from noughts_bots.reference.training import Trainer
 from noughts_bots.sdk.errors import BotSpecError, VariantRefused
 from noughts_referee.rules import Position, game_seed, parse_variant, side_seed
 from tests.support.root import ROOT
@@ -101,3 +104,12 @@ def test_a_level_that_a_game_does_not_have_is_refused() -> None:
         make_bot(parse_spec("level:elo=1050"))
     with pytest.raises(VariantRefused, match="tictactoe"):
         make_bot(parse_spec("level:elo=2000"), parse_variant("tictactoe"))
+
+
+def test_a_level_is_no_table_and_no_opponent_for_training(tmp_path: Path) -> None:
+    bot, variant = make_bot(parse_spec("level:elo=1500")), parse_variant("tictactoe")
+    with pytest.raises(BotSpecError, match=r"^bot 'level': got a bot whose choice depends on random errors"):
+        build(bot, variant, lambda done, of: None)
+    learner = Learner(tmp_path / "learner.table", learn=True)
+    with pytest.raises(BotSpecError, match=r"^--against level: got a choice that depends on random errors"):
+        Trainer(learner, variant, [bot], seed=1)

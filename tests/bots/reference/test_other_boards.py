@@ -6,20 +6,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import NextStep, default_depth
 from noughts_bots.reference.random_ import Random
-from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant, parse_variant
+from tests.support.reference_bots import bot_of
 from tests.support.settings import examples
 
 TICTACTOE = parse_variant("tictactoe")
-
-
-def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
-    return make_bot(parse_spec(spec), variant)
 
 
 @st.composite

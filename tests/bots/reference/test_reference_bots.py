@@ -19,10 +19,11 @@ from noughts_bots.reference.depth_search import DepthSearch
 from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import Pascal
-from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_bots.reference.three_stage import ThreeStage
 from noughts_bots.sdk.bot import Move
-from noughts_referee.rules import Position, Variant, parse_variant
+from noughts_referee.rules import Position, parse_variant
+from tests.support.reference_bots import bot_of
 from tests.support.settings import every_nth
 
 from .oracle import PLAYERS
@@ -48,10 +49,6 @@ SPECS = (
 def every_position() -> tuple[tuple[str, str, Position], ...]:
     """Return each of the 3^9 boards with a free cell and either side to move, also unreachable ones."""
     return tuple((board, me, Position.parse(TICTACTOE, f"{board} {me}")) for board, me in every_question())
-
-
-def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
-    return make_bot(parse_spec(spec), variant)
 
 
 def parts_of(evaluation: Evaluation) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:

@@ -15,6 +15,7 @@ from noughts_bots.reference.table import Table, build
 from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_bots.sdk.errors import BotSpecError, TableError, VariantRefused
 from noughts_referee.rules import Position, parse_variant
+from tests.support.reference_bots import bot_of
 from tests.support.root import ROOT
 from tests.support.settings import every_nth
 
@@ -81,7 +82,7 @@ def test_a_table_plays_the_moves_of_its_bot_for_every_seed(spec: str, tmp_path: 
 def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: int, tmp_path: Path) -> None:
     file = tmp_path / "pascal.table"
     save(file, build_table(f"pascal:level={1 - level}"))
-    bot, table = make_bot(parse_spec(f"pascal:level={level}")), Table(file, level)
+    bot, table = bot_of(f"pascal:level={level}"), Table(file, level)
     assert all(table.consider(position) == bot.consider(position) for position in positions(TICTACTOE))
 
 
@@ -97,7 +98,7 @@ def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: i
     ],
 )
 def test_a_table_has_its_bots_scores_if_they_determine_the_choice(spec: str, level: int, rated: bool) -> None:
-    table, bot = build_table(spec), make_bot(parse_spec(spec))
+    table, bot = build_table(spec), bot_of(spec)
     assert table.level == level
     position = position_of("XO....... X")
     scores = bot.consider(position).scores
@@ -185,7 +186,7 @@ def test_a_table_can_have_a_few_positions_of_a_large_board(tmp_path: Path) -> No
     variant = parse_variant("mnk:15,15,5")
     ratings = " ".join("9" if cell == 112 else "0" for cell in range(225))
     text = f"noughts table 1\nvariant mnk:15,15,5\n{'.' * 225} X {ratings}\n"
-    table = make_bot(parse_spec(f"table:file={write_file(tmp_path, text)}"), variant)
+    table = bot_of(f"table:file={write_file(tmp_path, text)}", variant)
     assert table.choose(Position(variant)) == 112
     assert len(table.consider(Position.after(variant, [0])).candidates) == 224
 

@@ -22,6 +22,7 @@ class LevelBot(BuiltInBot):
     variants: tuple[str, ...] = ("tictactoe", "connect4", "gomoku", "qubic")
     boards = "tictactoe, connect4, gomoku and qubic, each up to its highest level"
     advice = "choose a lower level, or one of these variants"
+    changes = "random errors in its search"
 
     def __init__(self, *, elo: int) -> None:
         self.variants = tuple(variant for variant in self.variants if elo in levels()[variant])

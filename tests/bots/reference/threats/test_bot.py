@@ -8,13 +8,13 @@ import pytest
 
 from noughts_bots.reference.exact import Solver
 from noughts_bots.reference.random_ import Random
-from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.search import CERTAIN
 from noughts_bots.sdk.bot import GameEnd, GameInfo, Move, TimeLimits
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OpeningChoice, Position, Result, Take, Termination, Variant, parse_variant
+from tests.support.reference_bots import bot_of
 
 GOMOKU = parse_variant("mnk:15,15,5")
 TIC_TAC_TOE = parse_variant("tictactoe")
@@ -137,7 +137,7 @@ def test_threats_plays_every_board_and_does_not_lose_to_random(name: str) -> Non
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,4,4"])
 def test_threats_does_not_lose_to_minimax(name: str) -> None:
     variant = parse_variant(name)
-    bots = [ThreatsBot(nodes=1000), make_bot(parse_spec("minimax"))]
+    bots = [ThreatsBot(nodes=1000), bot_of("minimax", variant)]
     # A corner, an edge and an inner cell: by symmetry each first stone equals one of these.
     for first in (0, 1, variant.columns + 1):
         for side in (0, 1):
@@ -207,7 +207,7 @@ def test_without_a_clock_answers_depend_on_the_position_alone() -> None:
 
 def test_more_nodes_make_a_different_bot() -> None:
     position = Position.after(GOMOKU, [112, 98, 97])
-    few, many = (make_bot(parse_spec(f"threats:nodes={nodes}")).consider(position) for nodes in (20, 2000))
+    few, many = (bot_of(f"threats:nodes={nodes}", GOMOKU).consider(position) for nodes in (20, 2000))
     assert few.scores != many.scores
 
 

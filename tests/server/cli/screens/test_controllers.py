@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
+from noughts_bots.reference.levels.bot import LevelBot
 from noughts_bots.sdk.bot import GameEnd, GameInfo
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_referee.rules import Position, Result, Termination, parse_variant
 from noughts_server.cli.screens.play.controllers import BotGameController
 from noughts_server.cli.screens.play.match import Match, Participant
@@ -43,7 +44,7 @@ async def play_cells(controller: BotGameController, *cells: int) -> None:
         controller.play(cell)
 
 
-async def play_three_games(bot: CachingBot) -> None:
+async def play_three_games(bot: BuiltInBot) -> None:
     """Play three games. In the first, the person wins, undoes the win and wins again; the second has no end."""
     controller = BotGameController(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:
@@ -66,6 +67,19 @@ def test_bot_learns_of_an_end_only_when_it_cannot_be_undone() -> None:
         (1, Result.FIRST_WINS, (4, 0, 2, 1, 3, 5, 6)),
         (1, Result.FIRST_WINS, (4, 0, 2, 1, 6)),
     ]
+
+
+def test_a_bot_without_scores_plays() -> None:
+    async def reply() -> list[int]:
+        controller = BotGameController(Match(TICTACTOE, (YOU, BOT), always_first=0), LevelBot(elo=1500))
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(controller.run())
+            await play_cells(controller, 4)
+            await play_cells(controller, controller.match.position.free[0])
+            running.cancel()
+        return controller.match.moves
+
+    assert len(asyncio.run(reply())) >= 3
 
 
 def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.learner import Learner
+from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
@@ -98,8 +99,8 @@ def learn(
     learner.prepare()
     try:
         trainer = Trainer(learner, rules, [opponents[text] for text in against], seed)
-        other_bots = {text: bot for text, bot in opponents.items() if bot is not None}
-        training = _Training(learner, trainer, rules, other_bots or {"random": make_bot(parse_spec("random"))})
+        other_bots = {text: bot for text, bot in zip(against, trainer.opponents, strict=True) if bot is not None}
+        training = _Training(learner, trainer, rules, other_bots or {"random": Random()})
         with _interruptible() as is_stopped:
             training.run(games, with_curve=curve is not None, is_stopped=is_stopped)
             is_interrupted = is_stopped()
@@ -136,7 +137,9 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 class _Training:
     """The training of one call: it plays the games, and evaluates the learner against each opponent."""
 
-    def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, opponents: dict[str, CachingBot]) -> None:
+    def __init__(
+        self, learner: Learner, trainer: Trainer, variant: Variant, opponents: dict[str, CandidateBot]
+    ) -> None:
         self._learner = learner
         self._trainer = trainer
         self._variant = variant

@@ -4,8 +4,8 @@ import asyncio
 from typing import ClassVar
 
 from noughts_bots.connection.thinking_thread import Thinker
-from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.sdk.bot import GameEnd, GameInfo
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_server.cli.screens.board_layout import LOST, WON
 from noughts_server.cli.screens.play.hints import Adviser, Hint, choose_with_score, compute_in_thread
 from noughts_server.cli.screens.play.match import ActionRefused, Match, PlayedGame
@@ -108,7 +108,7 @@ class GameController(MoveSource):
 class BotGameController(GameController):
     """A person against a bot in this process, which thinks in a thread of its own."""
 
-    def __init__(self, match: Match, bot: CachingBot, move_us: int = 0) -> None:
+    def __init__(self, match: Match, bot: BuiltInBot, move_us: int = 0) -> None:
         super().__init__(match)
         self._bot = bot
         self._move_us = move_us

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from noughts_bots.connection.thinking_thread import Thinker, Work
-from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.bot import Move
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant
 
@@ -29,17 +30,17 @@ class Hint:
     """The bot's score of the move, on its own scale; None if it has none."""
 
 
-def choose_with_score(bot: CachingBot, position: Position) -> tuple[int, float | None]:
+def choose_with_score(bot: BuiltInBot, position: Position) -> tuple[int, float | None]:
     """Return the bot's move and its score."""
     move = bot.choose(position)
     if isinstance(move, Move):
         return move.cell, move.score
-    # A bot without a clock returns only a cell, but `consider` has its score.
     assert isinstance(move, int)
-    return move, bot.consider(position).scores.get(move)
+    # A bot without a clock returns only a cell, but `consider` has its score.
+    return move, bot.consider(position).scores.get(move) if isinstance(bot, CandidateBot) else None
 
 
-def adviser(variant: Variant) -> tuple[str, CachingBot]:
+def adviser(variant: Variant) -> tuple[str, BuiltInBot]:
     """Return the spec and the best reference bot that answers soon on this board."""
     # Prefer the fastest win, not one that can come later.
     solvers = ("minimax:faster=true",) if variant.cells <= _SMALL_CELLS else ()
@@ -58,7 +59,7 @@ class Adviser:
     def __init__(self) -> None:
         self._thinker = Thinker()
         self._variant: Variant | None = None
-        self._bot: tuple[str, CachingBot] | None = None
+        self._bot: tuple[str, BuiltInBot] | None = None
 
     async def hint(self, position: Position) -> Hint:
         """Return a reference bot's move in this position, after about two seconds."""

@@ -20,6 +20,7 @@ from noughts_server.launching.launcher import SandboxMode, launching
 from tests.server.cli.conftest import Refusal
 from tests.support.patience import PATIENCE
 from tests.support.processes import PROGRAM
+from tests.support.reference_bots import bot_of
 
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
 
@@ -106,7 +107,7 @@ async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: 
 @pytest.mark.parametrize("spec", ["first-free", "minimax:depth=2", "threats:nodes=150"])
 @pytest.mark.parametrize("opening", [0, 2, 3])
 async def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, opening: int) -> None:
-    bot = make_bot(parse_spec(spec))
+    bot = bot_of(spec)
     engine = BotSpec(None, "gomocup", f"{COMMAND} {spec}", {})
     async with (
         launching(SandboxMode.OFF, lambda note: None) as launcher,
