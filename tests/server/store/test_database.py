@@ -254,6 +254,32 @@ async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Are
     assert await arena.store.read(labels) == ["new"]
 
 
+async def test_write_during_retries_fails_with_the_remedy_of_the_outage(arena: Arena) -> None:
+    attempts = []
+
+    def fail_twice(connection: Connection) -> None:
+        attempts.append(connection)
+        if len(attempts) < 3:
+            raise DatabaseBusy("out of memory", problem="its server has no memory left", remedy="Check its log.")
+
+    async def first_failure() -> None:
+        while True:
+            arena.store.check_available()
+            await asyncio.sleep(0.001)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(arena.store.write_with_retries(fail_twice))
+        with pytest.raises(DatabaseBusy) as refused:
+            await first_failure()
+    outage = refused.value
+    assert (outage.got, outage.problem, outage.remedy) == (
+        "out of memory",
+        "its server has no memory left",
+        "Check its log.",
+    )
+    assert arena.store.outage is None
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "noughts.db", "sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro"],

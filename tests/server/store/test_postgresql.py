@@ -13,7 +13,14 @@ from alembic.migration import MigrationContext  # noqa: TID251
 from sqlalchemy import create_engine, make_url, text  # noqa: TID251
 from sqlalchemy.exc import DBAPIError  # noqa: TID251
 
-from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
+from noughts_server.core.errors import (
+    BadDatabaseUrl,
+    DatabaseBusy,
+    DatabaseFull,
+    DatabaseUnreachable,
+    DatabaseUnusable,
+    InvalidArgument,
+)
 from noughts_server.store.engine.copying import copy_database
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import upgrade
@@ -24,6 +31,7 @@ from noughts_server.store.people.bot_lists import list_bots
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner, list_tokens
 from noughts_server.store.tournaments.claims import claim_next
+from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.arena import Arena, open_arena
 from tests.support.databases import (
     POSTGRESQL,
@@ -254,6 +262,55 @@ async def test_only_one_server_can_use_a_database(arena: Arena) -> None:
             except DatabaseUnusable:
                 await asyncio.sleep(0.05)  # PostgreSQL notices a moment later that the connection has ended
     await again.close()
+
+
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid != pg_backend_pid()"
+)
+
+
+async def test_server_that_lost_its_connections_locks_the_database_again(arena: Arena) -> None:
+    first = await Store.open(url_of(arena.path), alone=True)
+    arena.execute(END_SESSIONS)
+    await first.write_with_retries(partial(create_owner, name="ada"))
+    with pytest.raises(DatabaseUnusable, match="another server uses it"):
+        await Store.open(url_of(arena.path), alone=True)
+    await first.close()
+
+
+async def test_server_cannot_write_after_another_one_has_locked_the_database(arena: Arena) -> None:
+    first = await Store.open(url_of(arena.path), alone=True)
+    arena.execute(END_SESSIONS)
+    second = await Store.open(url_of(arena.path), alone=True)
+    for _ in range(2):
+        with pytest.raises(DatabaseBusy, match="another session has locked it"):
+            await first.write(partial(create_owner, name="ada"))
+    await second.write(partial(create_owner, name="bob"))
+    await second.close()
+    await first.write_with_retries(partial(create_owner, name="ada"))
+    await first.close()
+    assert arena.rows("SELECT name FROM owners ORDER BY id") == [("bob",), ("ada",)]
+
+
+async def test_full_disk_while_games_are_stored_is_an_outage(arena: Arena) -> None:
+    games = await arena.play(await arena.tournament())
+    arena.execute(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$"
+    )
+    arena.execute("CREATE TRIGGER full_disk BEFORE INSERT ON games FOR EACH ROW EXECUTE FUNCTION fail()")
+    with pytest.raises(DatabaseFull):
+        await arena.commit(games)
+    arena.execute("DROP TRIGGER full_disk ON games")
+    assert len((await arena.commit(games)).games) == len(games)
+
+
+async def test_text_with_a_null_character_is_an_invalid_argument(arena: Arena) -> None:
+    with pytest.raises(InvalidArgument, match=r"contains the character U\+0000"):
+        await arena.store.read(partial(get_tournament, slug="\0"))
+    with pytest.raises(InvalidArgument, match=r"contains the character U\+0000"):
+        await arena.store.read(partial(list_bots, owner="\0"))
 
 
 @pytest.mark.at_length

@@ -211,7 +211,8 @@ class Store:
     def check_available(self) -> None:
         """Raise `outage` if other transactions retry already, because one more attempt would only take time."""
         if self.outage is not None and self._retrying:
-            raise type(self.outage)(self.outage.got)
+            outage = self.outage
+            raise type(outage)(outage.got, problem=outage.problem, remedy=outage.remedy)
 
     async def try_to_write(self) -> None:
         """Return as soon as the database can be written."""
@@ -281,7 +282,7 @@ class Store:
             with self._writing.connect() as connection:
                 # Lock before the transaction begins, which could wait for a transaction of the server that has the
                 # lock.
-                self._lock = _lock(url) if alone else None
+                self._lock = _lock(url, connection) if alone else None
                 with connection.begin():
                     self.migrated_from = upgrade(connection, place)
                     kind.check_writable(connection)
@@ -386,10 +387,10 @@ class Store:
             raise translated from error
 
 
-def _lock(url: URL) -> dialect.Closing | None:
+def _lock(url: URL, connection: Connection) -> dialect.Closing | None:
     kind = dialect.of_url(url)
     try:
-        return kind.lock_for_one_server(url)
+        return kind.lock_for_one_server(url, connection)
     except BlockingIOError as error:
         hint = "Stop that server, or choose another database with --db."
         raise DatabaseUnusable(kind.place(url), "another server uses it", hint=hint) from error

@@ -8,7 +8,7 @@ import getpass
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -29,6 +29,7 @@ from noughts_server.core.errors import (
     DatabaseUnavailable,
     DatabaseUnreachable,
     DatabaseUnusable,
+    InvalidArgument,
     NoughtsError,
 )
 from noughts_server.store.engine.addresses import shown_address
@@ -51,6 +52,8 @@ IDLE_SECONDS = 3
 _LONGEST_IDLE_SECONDS = 24
 _IDLE_TOO_LONG = "25P03"
 """The SQLSTATE of a transaction that was idle for too long."""
+_NULL_CHARACTER = "22021"
+"""The SQLSTATE of a text with U+0000, which PostgreSQL does not accept. Usually the driver refuses it before."""
 
 _NO_ANSWER = "the server gave no answer before this process had to end"
 
@@ -141,14 +144,38 @@ def size_bytes(url: URL, connection: Connection) -> int:
     return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
 
-def lock_for_one_server(url: URL) -> "psycopg.Connection[Any]":
-    """Lock the database for one server until the returned connection is closed. Raises BlockingIOError."""
-    connection = psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS, autocommit=True)
-    row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
-    if row is None or not row[0]:
-        connection.close()
+def lock_for_one_server(url: URL, connection: Connection) -> None:
+    """Lock the database for one server until this connection of the writing engine is closed.
+
+    PostgreSQL unlocks it at the end of the session, so each later connection of the engine locks it again, or fails.
+    Therefore only one server can write. Raises BlockingIOError if another process has locked it.
+    """
+    with _errors_of_driver("pg_try_advisory_lock"):
+        has_lock = _try_server_lock(connection.connection.driver_connection)
+    if not has_lock:
         raise BlockingIOError
-    return connection
+    event.listen(connection.engine, "connect", _lock_again)
+
+
+def _lock_again(connection: "psycopg.Connection[Any]", record: object) -> None:
+    if not _try_server_lock(connection):
+        raise psycopg.errors.LockNotAvailable("another server uses it")
+
+
+def _try_server_lock(connection: Any) -> bool:
+    # Not by SQLAlchemy, whose transaction would wait for the writers of the other server.
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
+    connection.rollback()  # does not unlock it
+    return bool(row[0])
+
+
+@contextmanager
+def _errors_of_driver(statement: str) -> Iterator[None]:
+    """Raise errors of the driver as SQLAlchemy does, for statements that it does not run."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise DBAPIError(statement, None, error) from error
 
 
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
@@ -292,10 +319,10 @@ def now_ms(connection: Connection) -> int:
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Store games by COPY. Raises the driver's IntegrityError if a slot already has a game."""
+    """Store games by COPY."""
     driver: Any = connection.connection.driver_connection
-    columns = ", ".join(COLUMNS)
-    with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}, ended_at) FROM STDIN") as copy:
+    statement = f"COPY games ({', '.join(COLUMNS)}, ended_at) FROM STDIN"
+    with _errors_of_driver(statement), driver.cursor() as cursor, cursor.copy(statement) as copy:
         for game in games:
             copy.write_row((*finished_row(game), ended_at))
 
@@ -308,6 +335,8 @@ def findings(connection: Connection) -> Iterator[str]:
 def translate(error: DBAPIError) -> NoughtsError | None:
     """Return the NoughtsError for an error of the driver; None if the statement itself was wrong."""
     state = error.orig.sqlstate if isinstance(error.orig, psycopg.Error) else None
+    if state == _NULL_CHARACTER or (isinstance(error.orig, psycopg.DataError) and "NUL" in str(error.orig)):
+        return InvalidArgument("request", message="a text of the request contains the character U+0000")
     if state is None:
         is_disconnected = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
         return DatabaseUnreachable(str(error.orig)) if is_disconnected else None

@@ -123,7 +123,7 @@ def size_bytes(url: URL, connection: Connection) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def lock_for_one_server(url: URL) -> IO[str] | None:
+def lock_for_one_server(url: URL, connection: Connection) -> IO[str] | None:
     """Lock the database for one server until the returned file is closed or its process ends.
 
     The lock is next to the real file of the database, whatever symbolic links lead to it. Raises BlockingIOError if
@@ -198,7 +198,7 @@ def now_ms(connection: Connection) -> int:
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Store games. Raises IntegrityError if a slot already has a game."""
+    """Store games."""
     for part in powers_of_two(games):
         parameters: list[int | float | bytes | str | None] = [ended_at]
         for game in part:
