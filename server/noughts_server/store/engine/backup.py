@@ -37,19 +37,22 @@ def back_up(
     partial = target.with_name(f"{target.name}.partial")
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FOR_THIS_USER))
-        with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-            source.backup(
-                copy,
-                pages=_PAGES_AT_ONCE,
-                progress=lambda _, pages_left, total: on_progress(total - pages_left, total),
-                sleep=0,
-            )
-            # This makes the copy a single file; a server switches the write-ahead log on again.
-            copy.execute("PRAGMA journal_mode = DELETE")
-            _verify(copy, partial, count)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        os.link(partial, target)
+        try:
+            with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+                source.backup(
+                    copy,
+                    pages=_PAGES_AT_ONCE,
+                    progress=lambda _, pages_left, total: on_progress(total - pages_left, total),
+                    sleep=0,
+                )
+                # This makes the copy a single file; a server switches the write-ahead log on again.
+                copy.execute("PRAGMA journal_mode = DELETE")
+                _verify(copy, partial, count)
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            os.link(partial, target)
+        finally:
+            _remove(partial)
     except FileExistsError as error:
         hint = "Another backup might be running; if not, delete this file."
         raise DatabaseUnusable(str(error.filename2 or error.filename), "it already exists", hint=hint) from error
@@ -57,13 +60,8 @@ def back_up(
         hint = "Choose another place for the backup."
         raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error
     except sqlite3.Error as error:
-        _remove(partial)
         translated = sqlite_errors.translate(error)
         raise error if translated is None else sqlite_errors.unusable(str(target), translated) from error
-    except BaseException:
-        _remove(partial)
-        raise
-    _remove(partial)
     return count
 
 

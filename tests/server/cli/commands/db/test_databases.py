@@ -8,13 +8,17 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noughts_server.core.errors import DatabaseUnusable
+from noughts_server.store.engine.backup import back_up
 from noughts_server.store.engine.schema import REVISION
 from noughts_server.testing import ServerUnderTest, serving
+from tests.support.arena import open_arena
 from tests.support.command_line import invoke
 from tests.support.damage import damage_last_games
 from tests.support.databases import SCHEMA_1_0
@@ -109,6 +113,16 @@ def test_failed_backup_leaves_existing_and_no_partial_files(copy: Path, tmp_path
     errors = invoke(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
     assert "cannot be written (No such file or directory)" in errors
     assert not list(tmp_path.glob("*.partial"))
+
+
+async def test_backup_that_fails_at_its_end_does_not_block_the_next_one(tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    async with open_arena(tmp_path / "league.db") as arena:
+        back_up_there = partial(back_up, target=target, on_progress=lambda done, total: target.touch())
+        with pytest.raises(DatabaseUnusable, match="already exists"):
+            await arena.store.read(back_up_there)
+        target.unlink()
+        assert await arena.store.read(partial(back_up, target=target)) == 0
 
 
 @pytest.mark.parametrize(
