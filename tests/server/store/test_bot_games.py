@@ -11,6 +11,7 @@ from noughts_server.competition.score import Score
 from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.games import bot_games
 from noughts_server.store.games.bot_games import HeadToHead, ScoreBySide, head_to_head, list_bot_games
+from noughts_server.store.games.bot_statistics import bot_statistics
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
@@ -199,3 +200,13 @@ async def test_page_token_of_other_filters_is_an_invalid_argument(arena: Arena) 
         read = partial(list_bot_games, bot=bot, opponent=opponent, tournament=tournament, page_token=token)
         with pytest.raises(InvalidArgument):
             await arena.store.read(read)
+
+
+async def test_games_of_a_bot_are_without_a_variant_that_is_not_installed(arena: Arena) -> None:
+    for slug, variant in (("old", "tictactoe"), ("gone", "mnk:4,4,3"), ("new", "tictactoe")):
+        await arena.commit(await arena.play(await arena.tournament(slug, variant=variant)))
+    arena.execute("UPDATE tournaments SET variant = 'a-plugin' WHERE slug = 'gone'")
+    games = await all_bot_games(arena, "ada")
+    assert [game.tournament for game in games] == ["tournaments/new"] * 2 + ["tournaments/old"] * 2
+    statistics = await arena.store.read(partial(bot_statistics, bot="ada"))
+    assert statistics.games == 4

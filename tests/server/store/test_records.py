@@ -69,3 +69,9 @@ async def test_records_are_the_extremes_of_all_games(arena: Arena) -> None:
 async def test_without_games_there_are_no_records(arena: Arena) -> None:
     await arena.tournament()
     assert await arena.store.read(newest_records) == []
+
+
+async def test_records_are_without_a_variant_whose_plugin_is_not_installed(arena: Arena) -> None:
+    await play_tournaments(arena)
+    arena.execute("UPDATE tournaments SET variant = 'a-plugin' WHERE variant = 'mnk:5,5,4'")
+    assert [each.variant for each in await arena.store.read(newest_records)] == ["tictactoe"]

@@ -25,6 +25,7 @@ from noughts_server.store.games.games import (
     SomeGames,
     StoredGame,
     fitting_count,
+    is_installed,
     read_games_of_many,
 )
 from noughts_server.store.people.bots import get_bot
@@ -206,14 +207,16 @@ def _slots(
 ) -> Iterator[_BotGame]:
     """Yield the bot's slots, from the highest one with a game downwards, and the end of each tournament.
 
-    `below` has an exclusive upper limit of the ordinals of some tournaments, by key.
+    Tournaments of a variant whose plugin is no longer installed have no slots. `below` has an exclusive upper limit of
+    the ordinals of some tournaments, by key.
     """
     for group in groups:
         played = played_tournaments(connection, group)
         own = _entries_of(connection, bot_id, group)
         others = None if opponent_id is None else _entries_of(connection, opponent_id, group)
         for key in group:
-            if tournament := played.get(key):
+            tournament = played.get(key)
+            if tournament is not None and is_installed(tournament.tournament.settings.variant):
                 before = min(below.get(key, tournament.highest + 1), tournament.highest + 1)
                 opponents = None if others is None else others[key]
                 for ordinal in _ordinals(connection, tournament, own[key], opponents, before):

@@ -32,6 +32,7 @@ from noughts_referee.rules import (
     Termination,
     Thought,
     Variant,
+    VariantError,
     game_seed,
     parse_variant,
     unpack_thoughts,
@@ -229,6 +230,15 @@ def read_games(
     return _read(
         connection, tournament, _games_with_rating_seq(tournament).where(games.c.ordinal.in_(ordinals), *conditions)
     )
+
+
+def is_installed(variant: str) -> bool:
+    """Return whether the variant is known here. The plugin of a stored variant can be missing."""
+    try:
+        parse_variant(variant)
+    except VariantError:
+        return False
+    return True
 
 
 class SomeGames(NamedTuple):

@@ -21,7 +21,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import MOST_SEARCHED, UNSEARCHED, games, puzzles, tournaments
-from noughts_server.store.games.games import StoredGame, read_games
+from noughts_server.store.games.games import StoredGame, is_installed, read_games
 from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 MOST_PUZZLES = 1_000
@@ -159,7 +159,7 @@ def count_puzzles(connection: Connection) -> list[tuple[str, int, int]]:
     """Return rows with a variant, a number of moves to the win, and the number of such puzzles."""
     keys = puzzles.c.variant, puzzles.c.moves
     rows = connection.execute(select(*keys, func.count()).where(_IS_OLDEST).group_by(*keys).order_by(*keys))
-    return [(variant, moves, count) for variant, moves, count in rows if _is_installed(variant)]
+    return [(variant, moves, count) for variant, moves, count in rows if is_installed(variant)]
 
 
 def list_puzzles(
@@ -175,7 +175,7 @@ def list_puzzles(
         except VariantError as error:
             raise InvalidArgument.of("variant", error.got, error.expected) from error
     else:
-        variants = [stored for stored in _stored_variants(connection) if _is_installed(stored)]
+        variants = [stored for stored in _stored_variants(connection) if is_installed(stored)]
     statement = select(puzzles).where(_IS_OLDEST, puzzles.c.variant.in_(variants))
     if moves:
         statement = statement.where(puzzles.c.moves == moves)
@@ -215,12 +215,3 @@ def _stored_variants(connection: Connection) -> list[str]:
     ).scalar():
         variants.append(next_variant)
     return variants
-
-
-def _is_installed(variant: str) -> bool:
-    """Return whether the variant is known here. The plugin of a stored variant can be missing."""
-    try:
-        parse_variant(variant)
-    except VariantError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from noughts_server.core.turns import give_way
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import Kind, bots, entries, ratings, tournaments
 from noughts_server.store.engine.schema import games as games_table
-from noughts_server.store.games.games import SomeGames, StoredGame, read_games_of_many
+from noughts_server.store.games.games import SomeGames, StoredGame, is_installed, read_games_of_many
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 
@@ -80,7 +80,10 @@ class _Played(NamedTuple):
 
 
 def newest_records(connection: Connection) -> list[VariantRecords]:
-    """Return the records by variant, of the variants with the most games first."""
+    """Return the records by variant, of the variants with the most games first.
+
+    Games of a variant whose plugin is no longer installed are left out.
+    """
     newest = (
         select(tournaments.c.id)
         .where(tournaments.c.kind == Kind.ORGANISED, tournaments.c.games_done > 0)
@@ -91,7 +94,10 @@ def newest_records(connection: Connection) -> list[VariantRecords]:
     played: defaultdict[str, list[_Played]] = defaultdict(list)
     left = NEWEST_GAMES
     for key in connection.scalars(newest).all():
-        tournament = tournament_of[key] = get_tournament_by_id(connection, key)
+        tournament = get_tournament_by_id(connection, key)
+        if not is_installed(tournament.settings.variant):
+            continue
+        tournament_of[key] = tournament
         newest_games = _played(connection, tournament, left)
         played[tournament.settings.variant] += newest_games
         left -= len(newest_games)
