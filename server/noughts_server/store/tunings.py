@@ -244,9 +244,13 @@ def claim_pairs(
     claim = secrets.token_hex(8)
     lease = {"claim": claim, "worker": worker, "expires_at": now + lease_ms}
     lost = next((part for part in parts if _is_lost(part, now)), None)
+    row = {"tuning_id": tuning.id, "iteration": tuning.iterations_done + 1}
     if lost is not None:
-        first_pair, pairs = lost.first_pair, lost.pairs
-        connection.execute(update(tuning_parts).where(*_key(tuning, first_pair)).values(**lease))
+        first_pair, pairs = lost.first_pair, min(most, lost.pairs)
+        connection.execute(update(tuning_parts).where(*_key(tuning, first_pair)).values(pairs=pairs, **lease))
+        if pairs < lost.pairs:
+            rest = {"first_pair": first_pair + pairs, "pairs": lost.pairs - pairs, "claim": secrets.token_hex(8)}
+            connection.execute(insert(tuning_parts), row | rest | {"worker": lost.worker, "expires_at": 0})
     else:
         unclaimed = _unclaimed(tuning, parts)
         if not unclaimed:
@@ -254,7 +258,6 @@ def claim_pairs(
         others = (tuning_workers.c.tuning_id == tuning.id, tuning_workers.c.name != worker)
         workers = 1 + connection.execute(select(func.count()).select_from(tuning_workers).where(*others)).scalar_one()
         first_pair, pairs = tuning.pairs - unclaimed, min(most, -(-unclaimed // workers))
-        row = {"tuning_id": tuning.id, "iteration": tuning.iterations_done + 1}
         connection.execute(insert(tuning_parts), row | {"first_pair": first_pair, "pairs": pairs} | lease)
     iteration = tuning.iterations_done + 1
     return ClaimedPairs(

@@ -180,6 +180,20 @@ async def test_games_of_a_lost_worker_are_given_to_another(hasty: Client) -> Non
     assert (iteration.wins, iteration.draws, iteration.losses) == (0, 0, 16)
 
 
+async def test_games_of_a_lost_worker_are_shared_by_workers_that_ask_for_fewer(client: Client, token: str) -> None:
+    await create(client, token, message(iterations=1))
+    lost = (await claim(client, token, "lost")).games
+    await leave(client, token, "lost")
+    parts = [(await claim(client, token, "other", pairs)).games for pairs in (1, 5, 100)]
+    assert [(part.first_pair, part.pairs) for part in parts] == [(0, 1), (1, 5), (6, 2)]
+    assert not (await report(client, token, lost.claim, wins=16)).counted
+    for part in parts:
+        last = await report(client, token, part.claim, draws=2 * part.pairs)
+    assert last.progress.state == FINISHED
+    (iteration,) = await iterations(client)
+    assert (iteration.wins, iteration.draws, iteration.losses) == (0, 16, 0)
+
+
 async def test_late_report_counts_if_nobody_else_has_the_games(client: Client, token: str) -> None:
     await create(client, token, message(iterations=1))
     games = (await claim(client, token)).games
