@@ -24,6 +24,7 @@ from noughts_server.store.games.endings import start_or_finish
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.leagues import ended_leagues, open_next_season, stop_league
+from noughts_server.store.tournaments.reasons import ON_REQUEST
 from noughts_server.store.tournaments.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments.tournaments import (
     Tournament,
@@ -194,7 +195,7 @@ class Director:
         else:
             self.play.apply_change(await self.store.read(lambda connection: get_tournament(connection, slug)))
 
-    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
+    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = ON_REQUEST) -> None:
         """Withdraw an entry. If the tournament has begun, the entry loses its running and its remaining games."""
         now = self.store.now_ms()
         withdraw = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason, now_ms=now)

@@ -21,7 +21,7 @@ from noughts_server.store.games.results import commit_games
 from noughts_server.store.pairing.matches import read_statistics
 from noughts_server.store.ratings.rater import FoldingState
 from noughts_server.store.tournaments.extensions import extend_tournament
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, schedule_of
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, pause_tournament, schedule_of
 from tests.support.arena import NOW, Arena, open_arena
 
 TEST_SETTINGS: dict[str, Any] = {"schedule": MATCH, "games_per_pair": 400, "sprt": "elo0=0,elo1=120,alpha=0.1"}
@@ -46,6 +46,15 @@ async def claimed_games(arena: Arena, tournament: Tournament) -> list[FinishedGa
 
 def stored_statistics(tournament: Tournament) -> MatchStatistics:
     return read_statistics(tournament.match_counts, tournament.settings.sprt)
+
+
+async def test_test_that_ends_while_it_is_paused_has_no_reason_of_the_pause(arena: Arena) -> None:
+    games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
+    pause = partial(pause_tournament, slug="cup", now_ms=NOW, reason="ada was away for 10 min while its games waited")
+    assert (await arena.store.write(pause)).reason
+    await arena.commit(games)
+    finished = await get_cup(arena)
+    assert (finished.state, finished.reason) == (TournamentState.FINISHED, "")
 
 
 async def test_the_match_ends_at_the_same_pair_in_whatever_order_games_end(tmp_path: Path) -> None:

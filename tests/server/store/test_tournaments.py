@@ -452,3 +452,16 @@ async def test_id_of_a_test_is_found_in_few_lookups(arena: Arena, monkeypatch: p
 
     assert await arena.store.read(next_id) == f"{first.slug}-1001"
     assert 10 < len(statements) < 30
+
+
+async def test_long_reasons_are_shortened(arena: Arena) -> None:
+    reason = 30 * "too long "
+    await in_state(arena, TournamentState.RUNNING)
+    stored = f"{reason[:197]}..."
+    [withdrawal] = await arena.store.write(partial(withdraw_entry, slug="cup", label="bob", reason=reason, now_ms=NOW))
+    assert withdrawal.reason == stored
+    assert (await arena.store.write(partial(pause_tournament, slug="cup", reason=reason, now_ms=NOW))).reason == stored
+    cancelled = await arena.store.write(partial(cancel_tournament, slug="cup", reason=reason, now_ms=NOW))
+    assert cancelled.reason == stored
+    rows = await arena.store.read(partial(standings, tournament=cancelled))
+    assert {row.label: row.withdrawn_reason for row in rows} == {"ada": "", "bob": stored}

@@ -44,6 +44,8 @@ SILENCE_MS = 5_000
 """The milliseconds without a heartbeat after which a node is considered dead, if its heartbeats were never late."""
 LONGEST_SILENCE_MS = 30_000
 """The silence limit of the slowest node."""
+LONGEST_REASON = 200
+"""Limit of the characters of a stored reason of a withdrawal, cancellation, pause or stop."""
 
 
 class TournamentState(IntEnum):
@@ -283,7 +285,7 @@ tournaments = Table(
     Column("join_until", BigInteger),
     Column("start_at", BigInteger),
     # The reason why it was cancelled or paused, if not by its owner, or why a running tournament is not played.
-    Column("reason", String(200)),
+    Column("reason", String(LONGEST_REASON)),
     # Time controls of single entries by label, as text: {"Slow": "180/30+0"}. Null: all have the same.
     Column("own_times", JSON(none_as_null=True)),
     # Rarely used settings: see `tournament_options`. Null: none.
@@ -332,7 +334,7 @@ leagues = Table(
     Column("created_at", BigInteger, nullable=False),
     # The time at which the league stopped, and the reason if its owner did not request it. Null: it continues.
     Column("stopped_at", BigInteger),
-    Column("stop_reason", String(200)),
+    Column("stop_reason", String(LONGEST_REASON)),
 )
 
 seasons = Table(
@@ -355,7 +357,7 @@ entries = Table(
     Column("label", String(80), nullable=False),
     # The time of a withdrawal after the start, and the reason if its owner did not request it. It gets no new pairings.
     Column("withdrawn_at", BigInteger),
-    Column("withdrawn_reason", String(200)),
+    Column("withdrawn_reason", String(LONGEST_REASON)),
     # The bot of the version, to find the tournaments of a bot with any number of versions.
     Column("bot_id", BigInteger, nullable=False, server_default="0"),
     # In a ladder: whether its bot is offline, so that it gets no new pairings. See `follow_presence`.

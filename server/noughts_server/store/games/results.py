@@ -41,6 +41,7 @@ from noughts_server.store.ratings.rater import (
     owners_of,
     tournament_rows,
 )
+from noughts_server.store.tournaments.reasons import shortened_reason
 from noughts_server.store.tournaments.stops import play_resumed
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw_failing
 
@@ -268,7 +269,7 @@ def _commit_tournament(
         if kind.base is not None:
             match = state.matches[row.id]
             match.report_decision(connection, now_ms)
-            if reason := match.undecided_reason():
+            if reason := shortened_reason(match.undecided_reason()):
                 connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(reason=reason))
         report_end(connection, row.id, now_ms)
     report.games += stored
@@ -405,7 +406,7 @@ def _store_progress(connection: Connection, row: Row[Any], progress: Progress, e
         connection.execute(
             update(tournaments)
             .where(tournaments.c.id == row.id)
-            .values(state=TournamentState.FINISHED, ended_at=ended_at)
+            .values(state=TournamentState.FINISHED, ended_at=ended_at, reason=None, retry_at=None)
         )
         claimed = (units.c.tournament_id == row.id) & units.c.holder.is_not(None)
         connection.execute(update(units).where(claimed).values(holder=None))

@@ -25,6 +25,7 @@ from noughts_server.store.engine.schema import (
 from noughts_server.store.people.bots import get_version
 from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.join_window import Joining
+from noughts_server.store.tournaments.reasons import ON_REQUEST
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -39,8 +40,6 @@ from noughts_server.store.tournaments.tournaments import (
 WEEK_MS = 7 * 24 * 3600 * 1000
 MOST_EMPTY = 4
 """A league stops after this many cancelled seasons in a row."""
-ON_REQUEST = (None, "", "on request")
-"""Reasons of withdrawals that the owner or the organiser requested."""
 _LONGEST_SLUG = 63
 _LONGEST_TITLE = 200
 _NEWEST = select(seasons.c.league_id, func.max(seasons.c.number).label("number")).group_by(seasons.c.league_id)
@@ -236,7 +235,7 @@ def _enter_again(connection: Connection, last: Tournament, new: Tournament) -> N
     remaining = [
         row
         for row in rows
-        if row.retired_at is None and (row.withdrawn_at is None or row.withdrawn_reason not in ON_REQUEST)
+        if row.retired_at is None and (row.withdrawn_at is None or (row.withdrawn_reason or ON_REQUEST) != ON_REQUEST)
     ]
     values = [
         {

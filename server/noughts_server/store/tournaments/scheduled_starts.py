@@ -7,8 +7,6 @@ from noughts_server.store.engine.schema import TournamentState, entries, tournam
 from noughts_server.store.tournaments.leagues import before_start
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament, start_tournament
 
-_LONGEST_REASON = 200
-
 
 def next_start(connection: Connection) -> int | None:
     """Return the next scheduled start, in milliseconds since 1970 in UTC, even if past; None if there is none."""
@@ -42,4 +40,4 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
         return start_tournament(connection, slug, now_ms=now_ms)
     except WrongState as error:
         # No client would see the error of an automatic start, e.g. more rounds than the entries can play.
-        return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])
+        return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}")

@@ -7,8 +7,7 @@ from sqlalchemy import Connection, exists, func, select, update
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine.schema import TournamentState, entries, tournaments, units
 from noughts_server.store.people.webhooks import report_event
-
-_LONGEST_REASON = 200
+from noughts_server.store.tournaments.reasons import shortened_reason
 
 
 class Stop(NamedTuple):
@@ -73,7 +72,7 @@ def play_stopped(
     With `retry_at`, the next attempt is due at this time, and the reason stays until there is a new game or ply.
     Without it, the reason ends as soon as a referee claims games. A tournament that is not running has no stops.
     """
-    reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
+    reason = shortened_reason(reason)
     stop = _stop(connection, tournament_id)
     if stop is None or (stop.reason, stop.retry_at) == (reason, retry_at):
         return False

@@ -48,6 +48,7 @@ from noughts_server.store.ratings.rating_lists import ensure_list
 from noughts_server.store.seeds import SeedKind, signed
 from noughts_server.store.tournament_options import options_document, own_times_document, read_settings
 from noughts_server.store.tournaments.join_window import Joining
+from noughts_server.store.tournaments.reasons import shortened_reason
 
 MOST_GAMES = 100_000_000
 """Limit of the games of a tournament."""
@@ -408,7 +409,7 @@ def pause_tournament(
         tournament,
         state=TournamentState.PAUSED,
         paused_at=now_ms,
-        reason=reason or None,
+        reason=shortened_reason(reason) or None,
         retry_at=None,
     )
 
@@ -432,7 +433,7 @@ def cancel_tournament(
         state=TournamentState.CANCELLED,
         ended_at=now_ms,
         retry_at=None,
-        reason=reason or None,
+        reason=shortened_reason(reason) or None,
     )
     report_event(connection, "tournament.finished", tournament.id, now_ms, winners=[])
     return cancelled

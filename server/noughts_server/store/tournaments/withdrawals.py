@@ -11,6 +11,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import entries, games
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_settings
+from noughts_server.store.tournaments.reasons import ON_REQUEST, shortened_reason
 
 
 class Withdrawal(NamedTuple):
@@ -25,6 +26,7 @@ def withdraw(
     connection: Connection, tournament_id: int, numbers: Iterable[int], reason: str, *, now_ms: int
 ) -> list[Withdrawal]:
     """Withdraw those of the entries that are not withdrawn yet, and return them."""
+    reason = shortened_reason(reason)
     condition = and_(
         entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
     )
@@ -37,7 +39,7 @@ def withdraw(
             update(entries).where(condition).values(withdrawn_at=now_ms, withdrawn_reason=reason or None)
         )
     for number, label in rows:
-        facts = {"entry": label, "reason": reason or "on request"}
+        facts = {"entry": label, "reason": reason or ON_REQUEST}
         report_event(connection, "bot.withdrawn", tournament_id, now_ms, only=number, **facts)
     return [Withdrawal(row.number, row.label, reason) for row in rows]
 

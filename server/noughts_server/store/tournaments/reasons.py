@@ -1,0 +1,11 @@
+"""Reasons of withdrawals, cancellations, pauses and stops, as they are stored."""
+
+from noughts_server.store.engine.schema import LONGEST_REASON
+
+ON_REQUEST = "on request"
+"""The reason of a withdrawal that the owner or the organiser requested."""
+
+
+def shortened_reason(reason: str) -> str:
+    """Return the reason, with three dots in place of its end if it is too long to be stored."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 3]}..."
