@@ -1,10 +1,12 @@
 """The ladders of `noughts live`: reference bots that play without end, slowly enough for spectators."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+
+from grpc import StatusCode
 
 from noughts_bots.connection.events import Online, SessionEvent
 from noughts_bots.connection.session import Login, play
@@ -12,13 +14,19 @@ from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.bot import Bot
 from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import Dialling
-from noughts_proto.v1.tournaments_pb2 import JoinTournamentRequest, StartTournamentRequest
+from noughts_proto.v1.tournaments_pb2 import (
+    TOURNAMENT_STATE_OPEN,
+    GetTournamentRequest,
+    JoinTournamentRequest,
+    StartTournamentRequest,
+)
 from noughts_referee.clock import parse_time_control
-from noughts_server.client.client import connected
+from noughts_server.client.client import Client, connected
+from noughts_server.client.failures import CallFailed
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.errors import NotFound
-from noughts_server.core.resource_names import bot_name
+from noughts_server.core.resource_names import bot_name, tournament_name
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
@@ -139,16 +147,36 @@ async def log_in(
 
 
 def start_ladders(address: str, token: str, ladders: Iterable[Ladder], names: Mapping[str, str]) -> None:
-    """Create and start the ladders that the server does not have. The others continue by themselves.
+    """Create and start the ladders that have not started. The others continue by themselves.
 
     `names` has the name of each bot by its spec.
     """
     with connected(address, token, Dialling()) as client:
         for ladder in ladders:
-            name = create_tournament(client, ladder.settings, ladder.name)
+            name = create_tournament(client, ladder.settings, ladder.name) or _unstarted(client, ladder)
             if name is None:
                 continue
             for bot in ladder.bots:
                 joining = JoinTournamentRequest(name=name, bot=bot_name(names[bot]))
-                client.call(client.tournaments.JoinTournament, joining)
-            client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))
+                with _ignoring(StatusCode.ALREADY_EXISTS):
+                    client.call(client.tournaments.JoinTournament, joining)
+            # Another server of a cluster can have started it in the meantime.
+            with _ignoring(StatusCode.FAILED_PRECONDITION):
+                client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))
+
+
+def _unstarted(client: Client, ladder: Ladder) -> str | None:
+    """Return the name of the ladder if an earlier attempt to start it was interrupted."""
+    request = GetTournamentRequest(name=tournament_name(ladder.name))
+    tournament = client.call(client.tournaments.GetTournament, request).tournament
+    is_unstarted = tournament.owner == HOUSE_OWNER and tournament.state == TOURNAMENT_STATE_OPEN
+    return request.name if is_unstarted else None
+
+
+@contextmanager
+def _ignoring(code: StatusCode) -> Iterator[None]:
+    try:
+        yield
+    except CallFailed as failure:
+        if failure.code is not code:
+            raise
