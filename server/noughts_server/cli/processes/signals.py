@@ -48,6 +48,24 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 
 
 @contextmanager
+def stopping_like_interrupts() -> Iterator[None]:
+    """Let SIGTERM and the closing of the terminal act like Ctrl-C inside the block, without an event loop.
+
+    The closing of the terminal has no effect under `nohup`.
+    """
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if handlers[signal.SIGHUP] is signal.SIG_IGN:
+        del handlers[signal.SIGHUP]
+    for number in handlers:
+        signal.signal(number, interrupts.interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
     """Call `finish` at the first Ctrl-C or SIGTERM in the block, `abort` at later ones. Needs a running event loop.
 

@@ -17,6 +17,7 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.names import read_bot
+from noughts_server.cli.processes.signals import stopping_like_interrupts
 from noughts_server.cli.server_games.challenges import free_name, is_online
 from noughts_server.cli.server_games.tournament_end import POLL_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
@@ -34,9 +35,10 @@ _STOP_SECONDS = 5.0
 def play_on_server(client: Client, specs: Sequence[BotSpec], settings: TournamentSettings) -> pb.Tournament:
     """Play a tournament on a server with its local bots online. Ctrl-C cancels it and keeps the finished games.
 
-    Raises Problem for a bot that does not get online; CallFailed if the server refuses.
+    SIGTERM and the closing of the terminal do the same. Raises Problem for a bot that does not get online; CallFailed
+    if the server refuses.
     """
-    with ExitStack() as stack:
+    with stopping_like_interrupts(), ExitStack() as stack:
         entries = []
         for label, spec in zip(unique_labels(specs), specs, strict=True):
             if spec.kind == "bot":

@@ -62,13 +62,21 @@ def test_openings_of_a_file_and_a_fit_work_at_a_server(ask: Ask, champion: str, 
     assert {row["name"] for row in tournament["fit"]["players"]} == {"champion", "random"}
 
 
-@pytest.mark.parametrize("schedule, code", [("ladder", 0), ("round-robin --games 50000", 130)])
-def test_interrupted_run_cancels_the_tournament_and_prints_it(
-    start: Any, env: dict[str, str], champion: str, schedule: str, code: int
+@pytest.mark.parametrize(
+    "schedule, number, code",
+    [
+        ("ladder", signal.SIGINT, 0),
+        ("round-robin --games 50000", signal.SIGINT, 130),
+        ("round-robin --games 50000", signal.SIGTERM, 130),
+        ("ladder", signal.SIGHUP, 0),
+    ],
+)
+def test_stopped_run_cancels_the_tournament_and_prints_it(
+    start: Any, env: dict[str, str], champion: str, schedule: str, number: int, code: int
 ) -> None:
     with start(f"tournament run bot:{champion} random --schedule {schedule} --format json", env) as process:
         assert "plays at" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, errors
     tournament = json.loads(output)
