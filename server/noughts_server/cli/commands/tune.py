@@ -326,4 +326,6 @@ def _games_document(plan: LocalPlan) -> dict[str, Any]:
         "draw": settings.draw,
         "adjudicate": settings.adjudicate,
         "forfeit_after": settings.forfeit_after,
+        # Files and tunings of earlier versions lack the key.
+        **({"scale_time": True} if settings.scale_time else {}),
     }

@@ -183,6 +183,14 @@ def test_results_of_another_tuning_are_kept(noughts: Noughts, transcript: Transc
     transcript("tune p.toml --iterations 2 --games 2 --resume", code=2)
 
 
+def test_tuning_is_not_resumed_with_another_scale_of_times(noughts: Noughts) -> None:
+    line = f"tune p.toml {GAMES} --time 60/move --iterations 1 --games 2"
+    noughts(f"{line} --scale-time")
+    refused = noughts(f"{line} --resume", code=2).stderr
+    assert "was begun with scale_time true, got null" in " ".join(refused.split())
+    noughts(f"{line} --scale-time --resume")
+
+
 def test_two_workers_of_which_one_is_killed_get_the_values_of_one(noughts: Noughts, database: str, start: Any) -> None:
     alone = tune(noughts, "--iterations 5 --games 4")
     created = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
