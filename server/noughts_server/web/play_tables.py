@@ -128,7 +128,7 @@ class PlayTable:
         """The moves that the game began with: those before the start position, and more after moves were taken back."""
         self.first_is_challenger = True
         """Whether the challenger, who is the first person, moves first."""
-        self._earlier_points = (0.0, 0.0)
+        self.earlier_points = (0.0, 0.0)
         """The points in the games before this one: those of the first person and those of the other side."""
         self._mark = secrets.choice((CROSS, NOUGHT)) if wish.mark == LOT else wish.mark
         self.seen = time.monotonic()
@@ -164,19 +164,16 @@ class PlayTable:
     @property
     def points(self) -> tuple[float, float]:
         """The points of each side in all games of this table; the side that moves first in this game comes first."""
-        first, second = self._all_points()
+        first, second = self.all_points()
         return (first, second) if self.first_is_challenger else (second, first)
 
-    def keep_points(self) -> None:
-        """Add the points of this game to those of the games before it, because another game begins."""
-        self._earlier_points = self._all_points()
-
-    def _all_points(self) -> tuple[float, float]:
+    def all_points(self) -> tuple[float, float]:
+        """Return the points in all games of this table: those of the first person and those of the other side."""
         end = self.over if self.guests else None
         gained = _POINTS.get(end.result, (0.0, 0.0)) if end else (0.0, 0.0)
         if not self.first_is_challenger:
             gained = gained[::-1]
-        return self._earlier_points[0] + gained[0], self._earlier_points[1] + gained[1]
+        return self.earlier_points[0] + gained[0], self.earlier_points[1] + gained[1]
 
     def guest(self, side: int) -> BrowserPlayer:
         """Return the player of this side, which must be a person."""
@@ -277,8 +274,12 @@ class PlayTables:
         try:
             await self._log_in_bots(table, owner)
             you_begin = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
-            table.first_is_challenger = you_begin != bool(len(wish.moves) % 2)
-            await self._begin(table)
+            await self._begin(
+                table,
+                wish.moves,
+                first_is_challenger=you_begin != bool(len(wish.moves) % 2),
+                earlier_points=table.earlier_points,
+            )
         except BaseException:
             await self._clear(table)
             raise
@@ -293,10 +294,12 @@ class PlayTables:
             if table.game != game:
                 return
             await self._call_off(table)
-            table.keep_points()
-            table.opening = table.wish.moves
-            table.first_is_challenger ^= swap
-            await self._begin(table)
+            await self._begin(
+                table,
+                table.wish.moves,
+                first_is_challenger=table.first_is_challenger ^ swap,
+                earlier_points=table.all_points(),
+            )
 
     async def take_back(self, table: PlayTable, key: str, game: str, ply: int | None = None) -> None:
         """Return to the position after `ply` moves, in which the person with this key must be to move. Raises Failure.
@@ -317,23 +320,28 @@ class PlayTables:
             if ply is not None and ply not in turns:
                 raise Failure(409, "You can return only to a position in which you were to move.")
             await self._call_off(table)
-            table.opening = tuple(moves[: turns[-1] if ply is None else ply])
-            await self._begin(table)
+            await self._begin(
+                table,
+                tuple(moves[: turns[-1] if ply is None else ply]),
+                first_is_challenger=table.first_is_challenger,
+                earlier_points=table.earlier_points,
+            )
 
     async def hint(self, table: PlayTable, ply: int) -> int:
         """Return the move of the website's strongest bot for the person who plays ply number `ply`. Raises Failure."""
         if not table.has_hints:
             raise Failure(409, "Only games against bots of the website have hints.")
+        game = table.game  # another one can begin while this one waits
         position = await table.guest(ply % 2).position_to_move(ply)
-        if (table.game, ply) not in table.hints:
+        if (game, ply) not in table.hints:
             spec = best_fit(table.wish.variant, STRONGEST).spec
             bot = make_bot(parse_spec(_HINT_SPECS.get(spec, spec)))
             async with self._hint_lock:
                 move = await asyncio.to_thread(bot.choose, position)
             cell = move.cell if isinstance(move, Move) else move
             assert isinstance(cell, int)
-            table.hints = {(table.game, ply): cell}
-        return table.hints[table.game, ply]
+            table.hints = {(game, ply): cell}
+        return table.hints[game, ply]
 
     async def close(self) -> None:
         """Remove all tables."""
@@ -447,22 +455,33 @@ class PlayTables:
 
     # Games.
 
-    async def _begin(self, table: PlayTable) -> None:
+    async def _begin(
+        self,
+        table: PlayTable,
+        opening: tuple[int, ...],
+        *,
+        first_is_challenger: bool,
+        earlier_points: tuple[float, float],
+    ) -> None:
+        """Start a game after the moves of `opening`. If the server refuses it, the table stays as it is."""
         self._count_game(table.address)
         wish = table.wish
         challenge = challenge_message(
             TournamentSettings(variant=wish.variant, time=time_control(wish.time), games_per_pair=1),
             challenger=table.seats[0].name,
             opponent=table.seats[1].name if len(table.seats) > 1 else wish.opponent,
-            opponent_begins=not table.first_is_challenger,
+            opponent_begins=not first_is_challenger,
             seed=None,
         )
-        if table.opening:
-            cells = " ".join(map(str, table.opening))
-            name = "start position" if table.opening == wish.moves else "taken back"
+        if opening:
+            cells = " ".join(map(str, opening))
+            name = "start position" if opening == wish.moves else "taken back"
             challenge.openings.CopyFrom(tournaments_pb2.Openings(kind="list", name=name, text=cells))
         response = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, self._token)
         table.game = f"{response.tournament.name}/games/1"
+        table.opening = opening
+        table.first_is_challenger = first_is_challenger
+        table.earlier_points = earlier_points
         try:
             for guest in table.guests:
                 await guest.wait_for_game(table.game)
@@ -505,7 +524,8 @@ class PlayTables:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
             latest = time.monotonic() - self.settings.idle
             for table in self._opened_tables():
-                if self._last_use(table) < latest:
+                # It can have been removed while another one was being removed.
+                if table.keys[0] in self._tables and self._last_use(table) < latest:
                     await self._clear(table)
 
     def _last_use(self, table: PlayTable) -> float:

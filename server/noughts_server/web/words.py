@@ -140,6 +140,17 @@ def explained(failure: Failure) -> str:
     return sentence if sentence.endswith((".", "?")) else f"{sentence[:1].upper()}{sentence[1:]}."
 
 
+def advice(failure: Failure) -> str:
+    """Return the hint of a failure for a page; empty if it has commands, which are for users of the command line.
+
+    The lines after the first one are what a program wrote.
+    """
+    if failure.agent_hint:
+        return ""
+    first, newline, rest = failure.hint.partition("\n")
+    return f"{first.replace('`', '')}{newline}{rest}"
+
+
 def count(value: float) -> str:
     """Return e.g. `12,000`."""
     return number_text(value)
@@ -480,6 +491,7 @@ _FUNCTIONS = (
     and_words,
     decimal,
     explained,
+    advice,
     plain,
     state_words,
     before_first_move,

@@ -123,5 +123,5 @@ def test_calendars_of_the_website_link_to_its_pages(server: ServerUnderTest, sit
 def test_a_tournament_without_a_scheduled_start_has_no_calendar(site: Site, cup: str) -> None:
     answer = site.get(f"/{cup}.ics")
     assert answer.status == 404
-    assert "has no scheduled start" in answer.text
+    assert "This tournament has no scheduled start." in answer.text
     assert site.get("/tournaments/none.ics").status == 404

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -64,6 +64,29 @@ async def test_a_bot_that_sends_no_requests_echoes_each_heartbeat() -> None:
         welcome = session.welcome
         await wait_until(lambda: server.counts.frames_received >= 4)
         assert session.welcome is welcome  # the server has not ended the stream
+
+
+async def test_a_session_that_ended_while_it_connected_stays_ended() -> None:
+    upstream = Upstream("127.0.0.1:1", Dialling())
+    session = PlaySession(WISH, TOKEN, upstream, PlaySettings(), group=1, guest="")
+    session.end(Failure(503, "This website is stopping."))
+    session.attach(cast(Any, None), pb.Welcome())
+    with pytest.raises(Failure, match="stopping"):
+        await session.begin()
+    await upstream.close()
+
+
+async def test_a_request_can_take_the_place_of_one_that_has_its_news() -> None:
+    upstream = Upstream("127.0.0.1:1", Dialling())
+    session = PlaySession(WISH, TOKEN, upstream, PlaySettings(most_requests=1), group=1, guest="")
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(session.wait(None, PATIENCE))
+        await asyncio.sleep(0)
+        session.take(starts())
+        session.report(None, "")  # with the news of the first request
+        await session.wait(None, 0.01)
+        first.cancel()
+    await upstream.close()
 
 
 def starts(*moves: int) -> pb.PlayResponse:

@@ -1,14 +1,19 @@
 """Limits of the tables at which visitors play, for each address."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
+from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import types_pb2
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web import play_tables
 from noughts_server.web.play_tables import PlayTable, PlayTables, TableSettings, Wish
 from noughts_server.web.upstream import Failure, Upstream
+from tests.support.loopback import wait_until
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.processes
@@ -42,5 +47,65 @@ async def test_addresses_with_many_games_leave_others_their_first_one(server: Se
             await rooms.open(wish, address)
         with pytest.raises(Failure, match="4 games have been started"):
             await rooms.open(wish, "192.0.2.4")
+        await rooms.close()
+        await upstream.close()
+
+
+async def test_a_hint_belongs_to_the_game_in_which_it_was_asked(
+    server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thinking, answer = threading.Event(), threading.Event()
+
+    class Slow(Bot):
+        def choose(self, position: Position) -> int:
+            thinking.set()
+            assert answer.wait(PATIENCE)
+            return position.free[-1]
+
+    wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        rooms = PlayTables(upstream, tasks, server.token("hints"), TableSettings(pause=0.0))
+        table = await rooms.open(wish)
+        with monkeypatch.context() as patch:
+            patch.setattr(play_tables, "make_bot", lambda _: Slow())
+            hint = tasks.create_task(rooms.hint(table, 0))
+            await wait_until(thinking.is_set)
+        first_game = table.game
+        await rooms.again(table, first_game, swap=False)
+        answer.set()
+        await hint
+        assert list(table.hints) == [(first_game, 0)]
+        await rooms.close()
+        await upstream.close()
+
+
+async def test_a_table_that_was_closed_is_not_removed_again(
+    server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        rooms = PlayTables(upstream, tasks, server.token("sweep"), TableSettings(idle=20.0, pause=0.0))
+        opened = [await rooms.open(wish, browser=browser) for browser in ("one", "two", "three")]
+        is_removing, may_end = asyncio.Event(), asyncio.Event()
+        call_off = rooms._call_off
+
+        async def call_off_later(table: PlayTable) -> None:
+            if table is opened[0]:
+                is_removing.set()
+                await may_end.wait()
+            await call_off(table)
+
+        monkeypatch.setattr(rooms, "_call_off", call_off_later)
+        for table in opened:
+            table.seen = time.monotonic() - 30
+        await is_removing.wait()
+        await rooms.shut(opened[1])
+        tables = [await rooms.open(wish)]
+        may_end.set()
+        await wait_until(lambda: not rooms.tables_of("three"))
+        tables += [await rooms.open(wish) for _ in range(2)]
+        assert len({table.number for table in tables}) == 3
         await rooms.close()
         await upstream.close()

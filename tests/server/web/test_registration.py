@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_bots import Bot, Position
 from noughts_bots.reference.random_ import Random
+from noughts_proto.v1 import status_pb2
 from noughts_server.core.limits import Limits
 from noughts_server.core.proof_of_work import leading_zero_bits, solve
 from noughts_server.core.registration import Registration
@@ -28,6 +29,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.invitations import create_invitation
 from noughts_server.store.people.tokens import create_token
 from noughts_server.web.signin import Visitor
+from noughts_server.web.upstream import Failure, Upstream
 from tests.server.web.test_every_page import accessibility_errors
 from tests.server.web.test_organising import in_other_thread
 from tests.support.arena import NOW
@@ -271,6 +273,23 @@ def test_link_leads_to_the_first_game_live(registering: Registering, browser: Br
     )
     assert "<td><b>" in site.get("/me", cookie=f"noughts_token={token}").text  # its rating
     assert not [line for line in requests if secret in line]
+
+
+def test_registration_that_the_server_does_not_answer_can_be_repeated(
+    registering: Registering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Upstream.ask
+
+    async def ask_without_status(upstream: Upstream, method: Any, request: Any, token: str = "") -> Any:
+        if isinstance(request, status_pb2.GetStatusRequest):
+            raise Failure(503, "the server is busy")
+        return await ask(upstream, method, request, token)
+
+    form = {"name": "radia", "invitation": registering.secret}
+    with monkeypatch.context() as patch:
+        patch.setattr(Upstream, "ask", ask_without_status)
+        assert registering.site.post("/invite", form).status == 503
+    assert token_in(registering.site.post("/invite", form).text)
 
 
 def test_commands_of_the_welcome_page_play_a_rated_game(registering: Registering, tmp_path: Path) -> None:

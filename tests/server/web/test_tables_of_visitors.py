@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from noughts_bots.reference.random_ import Random
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import bots_pb2
 from noughts_server.client.client import connected
@@ -14,6 +15,8 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.play_tables import TableSettings
 from noughts_server.web.signin import Visitor
+from tests.server.web.test_organising import in_other_thread
+from tests.support.background import bots_online
 from tests.support.processes import eventually
 from tests.support.site import Site, site_of
 
@@ -90,6 +93,34 @@ def test_tables_and_games_of_one_visitor_are_limited(server: ServerUnderTest) ->
             game = site.get(f"{table}/state").document["game"]
             statuses.append(site.post(f"{table}/again", {"game": game}).status)
         assert statuses == [200] * 9 + [429]
+
+
+def test_a_refused_next_game_leaves_the_table_as_it_is(server: ServerUnderTest) -> None:
+    form = {"opponent": "house:first-free", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    settings = TableSettings(address_games=1, pause=0.0)
+    with site_of(server.address, token=server.token("refused"), tables=settings) as site:
+        table = site.post("/play", form).headers["location"]
+        game = site.get(f"{table}/state").document["game"]
+        for ply, cell in ((0, 4), (2, 8)):
+            move = {"game": game, "cell": str(cell), "ply": str(ply)}
+            assert site.post(f"{table}/move", move).status == 200
+        assert site.post(f"{table}/resign", {"game": game}).status == 200
+        state = eventually(lambda: site.get(f"{table}/state").document, lambda state: any(state["points"]))
+        for action, fields in (("again", {"swap": "1"}), ("again", {}), ("back", {})):
+            assert site.post(f"{table}/{action}", {"game": game, **fields}).status == 429
+        assert site.get(f"{table}/state").document == state
+
+
+def test_a_refusal_at_a_table_has_no_commands(server: ServerUnderTest) -> None:
+    form = {"opponent": "bots/visited", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    with site_of(server.address, token=server.token("host")) as site:
+        with in_other_thread(bots_online(server.address, server.token("paula"), visited=Random())):
+            table = site.post("/play", form).headers["location"]
+        eventually(lambda: not site.get("/api/v1/bots/visited").document["online"])
+        game = site.get(f"{table}/state").document["game"]
+        refused = site.post(f"{table}/again", {"game": game})
+        assert (refused.status, refused.document["hint"]) == (409, "")
+        assert refused.document["message"].startswith("Bot “visited”")
 
 
 def test_games_a_minute_are_limited(server: ServerUnderTest) -> None:
@@ -171,7 +202,9 @@ def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site) -> None:
     move = {"game": game, "cell": "38", "ply": "0"}
     assert tables.post("/play/other/move", move).status == 404
     assert tables.post(f"{table}/move", {**move, "game": "tournaments/other/games/1"}).status == 409
-    assert tables.post(f"{table}/move", {**move, "ply": "1"}).document["message"] == "It is not your turn."
+    for action in ("move", "hint"):
+        refused = tables.post(f"{table}/{action}", {**move, "ply": "1"})
+        assert (refused.status, refused.document["message"]) == (409, "It is not your turn.")
     assert "fall" in tables.post(f"{table}/move", {**move, "cell": "3"}).document["message"]
     assert tables.post(f"{table}/move", {**move, "cell": "4000"}).document["message"] == "There is no cell 4000."
     assert tables.post(f"{table}/move", {**move, "cell": "x"}).status == 400

@@ -154,7 +154,8 @@ class PlaySession:
         self._stream = stream
         self.welcome = welcome
         if is_first:
-            self._online.set_result(None)
+            if not self._online.done():  # the session can have ended meanwhile
+                self._online.set_result(None)
         else:
             self.book.begin_stream()
             self._loop.call_later(_CONFIRM_SECONDS, self._drop_lost_games, stream)
@@ -215,7 +216,9 @@ class PlaySession:
             change: asyncio.Future[bool] = self._loop.create_future()
             self._waiting.append(change)
             if len(self._waiting) > self._settings.most_requests:
-                self._waiting.popleft().set_result(True)
+                oldest = self._waiting.popleft()
+                if not oldest.done():
+                    oldest.set_result(True)
             try:
                 async with asyncio.timeout_at(deadline):
                     is_superseded = await change
@@ -264,12 +267,16 @@ class PlaySession:
         return self._last_active
 
     @property
+    def longest_pause(self) -> float:
+        """The seconds without a request after which the client has been away for too long."""
+        return self._settings.idle_thinking if self.book.owes_answers else self._settings.idle
+
+    @property
     def is_idle(self) -> bool:
         """Return whether the client has been away for too long."""
         if self._requests or self.book.owes_timed_answers:
             return False
-        limit = self._settings.idle_thinking if self.book.owes_answers else self._settings.idle
-        return self._loop.time() - self._last_active > limit
+        return self._loop.time() - self._last_active > self.longest_pause
 
     async def leave(self, task: "asyncio.Task[None]") -> None:
         """Close the stream, so that the server reports that the bot has left, and end the session's task."""

@@ -186,7 +186,7 @@ class HttpPlay:
             await asyncio.sleep(min(1.0, self.settings.idle / 4))
             for opened in list(self._open.values()):
                 if opened.session.failure is None and opened.session.is_idle:
-                    seconds = self.settings.idle
+                    seconds = opened.session.longest_pause
                     message = f"The session has ended, because no request came for {seconds:g} s."
                     self._tasks.create_task(self._end(opened, Failure(404, message, OPEN_AGAIN)), name="idle session")
 

@@ -56,7 +56,7 @@ async def tournament_calendar(website: Website, request: Request) -> Response:
     get_tournament = tournaments_pb2.GetTournamentRequest(name=name)
     tournament = (await upstream.ask(upstream.tournaments.GetTournament, get_tournament))["tournament"]
     if not tournament["start_at"]:
-        raise Failure(404, f"{name} has no scheduled start.", "Its organiser starts it.")
+        raise Failure(404, "This tournament has no scheduled start.", "Its organiser starts it.")
     return await _calendar(website, request, tournament["title"] or words.short(name), [tournament])
 
 

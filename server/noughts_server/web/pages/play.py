@@ -238,8 +238,7 @@ async def move(website: Website, request: Request) -> Response:
     async def act(table: PlayTable, key: str, form: dict[str, str]) -> None:
         cell, ply = (whole_number(field, form.get(field, ""), 0, _MOST_CELLS) for field in ("cell", "ply"))
         _require_same_game(table, form)
-        if ply % 2 not in table.sides(key):
-            raise Failure(409, "It is not your turn.")
+        _require_turn(table, key, ply)
         await table.guest(ply % 2).move(cell, ply)
 
     return await _act(website, request, act)
@@ -252,9 +251,10 @@ async def hint(website: Website, request: Request) -> Response:
         table = website.tables().find(request.path_params["key"])
         _require_same_game(table, form)
         ply = whole_number("ply", form.get("ply", ""), 0, _MOST_CELLS)
+        _require_turn(table, request.path_params["key"], ply)
         cell = await website.tables().hint(table, ply)
     except Failure as failure:
-        return _json({"message": failure.message, "hint": failure.hint}, failure.status)
+        return _refusal(failure)
     return _json({"ply": ply, "cell": cell})
 
 
@@ -300,7 +300,7 @@ async def _act(
         table = website.tables().find(key)
         await act(table, key, form)
     except Failure as failure:
-        return _json({"message": failure.message, "hint": failure.hint}, failure.status)
+        return _refusal(failure)
     return _json(_state(website, request, table, key))
 
 
@@ -312,6 +312,16 @@ def _game(form: dict[str, str]) -> str:
 def _require_same_game(table: PlayTable, form: dict[str, str]) -> None:
     if _game(form) != table.game:
         raise Failure(409, "That was the previous game; this is the next one.")
+
+
+def _require_turn(table: PlayTable, key: str, ply: int) -> None:
+    if ply % 2 not in table.sides(key):
+        raise Failure(409, "It is not your turn.")
+
+
+def _refusal(failure: Failure) -> Response:
+    """Return the failure of a button, whose words the page shows."""
+    return _json({"message": words.explained(failure), "hint": words.advice(failure)}, failure.status)
 
 
 def _state(website: Website, request: Request, table: PlayTable, key: str) -> Document:

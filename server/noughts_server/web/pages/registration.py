@@ -48,12 +48,13 @@ async def register(website: Website, request: Request) -> Response:
         invitation=values["invitation"].rpartition("#")[2],
         proof=registration_pb2.ProofOfWork(challenge=values["challenge"], solution=values["solution"]),
     )
+    # Ask first: if the server did not answer later, the new token would be lost.
+    status = await upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest())
     try:
         answer = await upstream.register(register)
     except Failure as failure:
         return await _form(website, request, values, in_form(failure, _FORM))
     entered = await entered_tournament(website, answer["tournament"])
-    status = await upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest())
     page = await website.views.page(
         request,
         "registered.html.jinja",
