@@ -27,7 +27,7 @@ def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
 ) -> None:
     with page_in(browser, site.address) as page:
         page.goto("/")
-        expect(page.locator("#grid-empty")).to_be_visible()
+        expect(page.get_by_text("No tournament is running.")).to_be_visible()
         expect(page.locator("#featured")).to_contain_text("Longest game")
         with live_game(server, site) as game:
             expect(page.locator("#featured")).to_have_attribute("data-live", game.name)
@@ -39,6 +39,20 @@ def test_the_featured_game_moves_on_the_start_page_and_leads_to_its_page(
             page.wait_for_url(f"**/{game.name}")
             game.play(1, 4, 2)
             expect(page.locator("#outcome")).to_have_text("First won: three in a row.")
+
+
+def test_upcoming_starts_change_on_an_open_start_page(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    token = server.token("stella")
+    cookie, csrf = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    organise = {"id": "dawn", "title": "Dawn cup", "schedule": "round_robin", "start_at": "2100-01-01T12:00"}
+    assert site.post("/organise", csrf | organise, cookie=cookie).status == 303
+    with page_in(browser, site.address) as page:
+        page.goto("/")
+        expect(page.locator("#starts-part")).to_contain_text("Dawn cup")
+        assert site.post("/tournaments/dawn/cancel", csrf, cookie=cookie).status == 303
+        with live_game(server, site) as game:  # a new tournament, for which the page asks
+            expect(page.locator("#starts-part")).to_be_hidden()
+            game.play(0, 3, 1, 4, 2)
 
 
 def test_the_result_of_the_featured_game_is_held_before_the_next_one(

@@ -52,6 +52,16 @@ def test_fault_of_a_game_that_just_ended_appears_on_its_page(
         expect(page.locator("#fault")).to_have_text("Second took 4.050 s for its move and had 4.000 s left.")
 
 
+def test_without_the_clipboard_a_link_is_selected(site: Site, browser: Browser, cup: str) -> None:
+    with page_in(browser, site.address) as page:
+        page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        page.goto(f"/{cup}/games/1")
+        page.locator("#share summary").click()
+        page.locator("[data-copy=link]").click()
+        expect(page.locator("[data-copy=link]")).to_have_text("Selected")
+        assert page.evaluate("getSelection().toString() === document.getElementById('link').value")
+
+
 def test_a_late_watcher_sees_all_moves_and_can_look_back_during_the_game(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:

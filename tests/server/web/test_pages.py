@@ -58,12 +58,30 @@ def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
     }.items():
         text = site.get(f"/leaderboard?variant=tictactoe&view={view}").text
         assert f"Noughts and crosses, no clock: {words}" in text
-        assert f"/api/v1/leaderboards/tictactoe/untimed?format=csv&amp;view={view or 'live'}" in text
+        assert f"/api/v1/leaderboards/tictactoe/untimed?view={view or 'live'}&amp;format=csv" in text
     page = site.get("/leaderboard?variant=tictactoe&view=fit").text
     assert re.search(r'data-value="1">1 <small class="muted">\(1–\d+\)</small>', page)
     rows = site.get("/api/v1/leaderboards/tictactoe/untimed?format=csv&view=fit").text.splitlines()
     assert ",view_rating,view_error95,rank_low,rank_high," in rows[0]
     assert site.get("/leaderboard?view=elo").status == 400
+
+
+@pytest.mark.parametrize(
+    "path, table",
+    [
+        ("/tests?owner=ann&state=running", "/api/v1/tests?"),
+        ("/tunings?owner=ann&state=running", "/api/v1/tunings?"),
+        ("/tournaments?owner=ann&state=running", "/api/v1/tournaments?"),
+        ("/tournaments?challenges=true&owner=ann&state=running", "/api/v1/tournaments?challenges=true&amp;"),
+    ],
+)
+def test_lists_are_exported_with_their_filters(site: Site, path: str, table: str) -> None:
+    assert f'href="{table}owner=ann&amp;state=running&amp;format=csv"' in site.get(path).text
+
+
+def test_leaderboards_are_exported_with_their_filters(site: Site) -> None:
+    page = site.get("/leaderboard?variant=tictactoe&min_games=1").text
+    assert 'href="/api/v1/leaderboards/tictactoe/untimed?min_games=1&amp;view=live&amp;format=csv"' in page
 
 
 def test_old_names_of_filters_redirect_to_the_new_ones(site: Site) -> None:

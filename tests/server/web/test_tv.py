@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.app import static_files
 from noughts_server.web.pages.tv import running_tournaments
 from noughts_server.web.signin import Visitor
 from tests.support.browser import page_in
@@ -49,6 +50,29 @@ def test_live_games_take_the_place_of_replays(server: ServerUnderTest, site: Sit
                 ["Just ended", "three in a row", "", "Noughts and crosses"]
             )
             expect(tile.locator(".strip.won .label")).to_have_text("First")
+
+
+def test_clocks_of_replays_have_the_time_factor_of_their_game(site: Site, browser: Browser) -> None:
+    module = f"/static/{static_files()[0]}/strips.js"
+    clocks = """async ([module, game]) => {
+        const { showStrips } = await import(module);
+        const elements = {};
+        const find = (name) => (elements[name] ??= document.createElement("span"));
+        showStrips(game, game.moves.length, 0, null, find);
+        return ["first", "second"].map((side) => elements[`clock-${side}`].textContent);
+    }"""
+    time = {"bank_us": 60_000_000, "increment_us": 2_000_000, "move_us": 0}
+    game = {"state": "ended", "result": "1-0", "moves": [0, 1], "times_us": [5_000_000, 0], "opening_plies": 0}
+    record = game | {
+        "time_factor": 1.5,
+        "first_time": time,
+        "second_time": time | {"bank_us": 0, "move_us": 40_000_000},
+    }
+    with page_in(browser, site.address) as page:
+        page.goto("/tv")
+        assert '"time_factor"' in page.locator("#replays").inner_text()
+        assert page.evaluate(clocks, [module, record]) == ["1:28", "1:00"]
+        assert page.evaluate(clocks, [module, game | {"time": time}]) == ["0:57", "1:02"]
 
 
 def test_a_delayed_screen_holds_back_the_last_moves_until_the_end(

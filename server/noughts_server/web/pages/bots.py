@@ -70,7 +70,6 @@ async def bots_page(website: Website, request: Request) -> Response:
         "bots/bots.html.jinja",
         **page,
         filters=filters,
-        chosen_filters={name: text for name, text in filters.items() if text},
         chosen_order=order,
         lists=lists["rating_lists"],
         levels=level_bots(house["bots"]) if folds_levels else {},

@@ -27,8 +27,9 @@ async def list_page(
 ) -> Document:
     """Return the response of an API route to these fields of the page's query, with `page_size` and `next_page`.
 
-    Raises Failure. `defaults` has values of fields that the page's query does not set. `path` sets parameters of the
-    route's path that the page's own path does not have.
+    `chosen` has the fields that the query sets, for links to the same list. `defaults` has values of fields that the
+    query does not set. `path` sets parameters of the route's path that the page's own path does not have. Raises
+    Failure.
     """
     query = ((name, text.strip()) for name, text in request.query_params.multi_items())
     parameters = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
@@ -36,7 +37,12 @@ async def list_page(
         route, {**request.path_params, **path}, [("page_size", str(PAGE_SIZE)), *defaults.items(), *parameters]
     )
     page = document(await website.upstream.call(route.method(website.upstream), call))
-    return {**page, "page_size": PAGE_SIZE, "next_page": next_page(request, page)}
+    return {
+        **page,
+        "page_size": PAGE_SIZE,
+        "next_page": next_page(request, page),
+        "chosen": {name: text for name, text in parameters if name != "page_token"},
+    }
 
 
 def next_page(request: Request, page: Document) -> str:

@@ -43,6 +43,7 @@ async def tournaments_page(website: Website, request: Request) -> Response:
         request,
         "tournaments/tournaments.html.jinja",
         tournaments=[],
+        chosen={},
         challenges=False,
         calendar=await _calendar(website),
         ladders=[],

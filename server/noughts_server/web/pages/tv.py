@@ -153,6 +153,6 @@ def _best_games(games: Iterable[Document]) -> list[Document]:
     with_moves.sort(key=lambda game: (game["termination"] == "line", len(game["moves"])), reverse=True)
     fields = (
         "name", "variant", "board", "first", "second", "moves", "times_us", "first_time", "second_time",
-        "opening_plies", "result", "termination", "winning_cells", "winning_lines", "state",
+        "time_factor", "opening_plies", "result", "termination", "winning_cells", "winning_lines", "state",
     )  # fmt: skip
     return [{**{field: game[field] for field in fields}, "scores": {}} for game in with_moves[:_REPLAYS]]

@@ -3,6 +3,7 @@ import { analyse } from "./analysis.js";
 import { goOn, keepAround } from "./around.js";
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
+import { copyText } from "./clipboard.js";
 import { follow } from "./feed.js";
 import { markedMistakes, showBetter, showMistakes } from "./mistakes.js";
 import { showOpinion } from "./opinion.js";
@@ -294,11 +295,8 @@ onPointed(
 );
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
 for (const button of document.querySelectorAll("[data-copy]")) {
-  button.addEventListener("click", async () => {
-    by(button.dataset.copy).select();
-    await navigator.clipboard?.writeText(by(button.dataset.copy).value);
-    button.textContent = _("Copied");
-  });
+  const field = by(button.dataset.copy);
+  button.addEventListener("click", () => copyText(button, field.value, () => field.select()));
 }
 
 // Choices of the visitor are stored in this browser, if it permits that.

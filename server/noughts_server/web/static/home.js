@@ -114,7 +114,7 @@ async function ask() {
 
 function replace(fresh) {
   showTimes(fresh);
-  for (const id of ["own-part", "running-part"]) {
+  for (const id of ["own-part", "running-part", "starts-part"]) {
     const part = fresh.getElementById(id);
     if (part) by(id)?.replaceWith(part);
   }

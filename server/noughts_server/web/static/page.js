@@ -1,4 +1,5 @@
 // Shared by all pages: local times, questions before actions, the search key, filters, copy buttons, and long names.
+import { copyText } from "./clipboard.js";
 import { confirmed } from "./confirm.js";
 import { _, locale } from "./words.js";
 
@@ -71,16 +72,9 @@ export function makeCopyable(root) {
     button.type = "button";
     button.className = "copy";
     button.textContent = _("Copy");
-    button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(code.textContent);
-        button.textContent = _("Copied");
-      } catch {
-        // Without HTTPS, scripts cannot use the clipboard: select the text instead.
-        getSelection().selectAllChildren(code);
-        button.textContent = _("Selected");
-      }
-    });
+    button.addEventListener("click", () =>
+      copyText(button, code.textContent, () => getSelection().selectAllChildren(code)),
+    );
     code.after(" ", button);
   }
 }

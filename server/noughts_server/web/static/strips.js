@@ -18,10 +18,12 @@ function clockAfter(game, side, ply) {
   const told = game[`${SIDES[side]}_clock_us`];
   if (told !== undefined && ply === game.moves.length) return told;
   const time = game[`${SIDES[side]}_time`] ?? game.time;
-  if (!time?.bank_us) return time?.move_us || null;
-  let left = time.bank_us;
+  // Records have the times of the tournament, and the feed those of the game.
+  const factor = game.time === undefined ? (game.time_factor ?? 1) : 1;
+  if (!time?.bank_us) return factor * time?.move_us || null;
+  let left = factor * time.bank_us;
   for (let at = openingPlies(game); at < ply; at++)
-    if (at % 2 === side) left = Math.max(0, left - game.times_us[at]) + time.increment_us;
+    if (at % 2 === side) left = Math.max(0, left - game.times_us[at]) + factor * time.increment_us;
   return left;
 }
 
