@@ -274,8 +274,8 @@ class SubmittedBots:
             if key not in playing and key not in self._disabled and len(playing) < MOST_PLAYING:
                 playing[key] = _Playing(submission, tasks.create_task(self._play(submission)))
         for key, each in playing.items():
-            idle = not sessions.wire(key).player.games
-            if key not in needed and (idle or self._time.is_spent(each.submission.owner_id)):
+            is_spent = self._time.is_spent(each.submission.owner_id)
+            if key not in needed and (is_spent or not sessions.wire(key, self._times.wire).player.games):
                 each.task.cancel()
 
     def _stand_by(self) -> None:
@@ -309,6 +309,8 @@ class SubmittedBots:
             if isinstance(error, LimitReached) and error.name == "unpacked_mib":
                 self._refuse(submission, f"was not started: {error}", str(error))
             logger.warning("submission_start_failed", bot=submission.resource, error=str(error))
+        except Exception:  # an error with one bot must not end the games of the others; the next tick starts it again
+            logger.exception("submission_failed", bot=submission.resource)
         finally:
             del self._playing[key]
             self._host.installed.discard(key)

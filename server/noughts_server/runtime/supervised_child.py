@@ -5,8 +5,12 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+import structlog
+
 from noughts_proto.interpreter import environment, python
 from noughts_server.runtime.endless_work import running
+
+logger = structlog.get_logger("noughts.server")
 
 # The wait before a restart: the first one, and the limit up to which it doubles.
 _FIRST_WAIT = 0.2
@@ -37,9 +41,14 @@ async def _supervise(
     clock = asyncio.get_running_loop().time
     while True:
         start = clock()
-        code = await _run_child(arguments, first_line, pass_fds)
-        wait = _FIRST_WAIT if clock() - start >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
-        on_end(code, wait)
+        try:
+            code = await _run_child(arguments, first_line, pass_fds)
+        except OSError as error:  # the machine has no processes, open files or memory left
+            wait = min(2 * wait, _LONGEST_WAIT)
+            logger.warning("child_not_started", module=arguments[0], error=str(error), seconds=round(wait, 1))
+        else:
+            wait = _FIRST_WAIT if clock() - start >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
+            on_end(code, wait)
         await asyncio.sleep(wait)
 
 

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_server.core.limits import Limits
@@ -27,10 +27,13 @@ ALL_SCOPES = ("play", "organise", "submit")
 
 @asynccontextmanager
 async def hosting(
-    folder: Path, kinds: tuple[str, ...] = ("wasm", "py"), limits: Limits | None = None
+    folder: Path, kinds: tuple[str, ...] = ("wasm", "py"), limits: Limits | None = None, **settings_fields: Any
 ) -> AsyncIterator[tuple[Client, SubmittedBots]]:
-    """A client of a server that accepts submitted bots of these kinds, and the part of the server that hosts them."""
-    settings = {"limits": limits or Limits(submissions=1000), "rate_own_games": True}
+    """A client of a server that accepts submitted bots of these kinds, and the part of the server that hosts them.
+
+    `settings_fields` are further ones of its `ServerSettings`.
+    """
+    settings = {"limits": limits or Limits(submissions=1000), "rate_own_games": True, **settings_fields}
     submitted_bots: list[SubmittedBots] = []
     async with submitted_bots_of_server(Acceptance(kinds)) as host:
 

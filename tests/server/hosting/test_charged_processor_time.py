@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots import Bot, Move, Position
+from noughts_proto.v1 import games_pb2, types_pb2
 from noughts_referee.children.watch import nice_above_own, processor_seconds
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
@@ -36,6 +38,47 @@ async def test_bots_of_an_owner_without_processor_time_left_do_not_play(tmp_path
 
 
 DAY_MS = 86_400_000
+
+
+class Waiting(Bot):
+    """Plays the first free cell once the test opens the gate."""
+
+    def __init__(self) -> None:
+        self.was_asked, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def choose(self, position: Position) -> int | Move:
+        self.was_asked.set()
+        await self.gate.wait()
+        return position.free[0]
+
+
+async def test_running_games_wait_for_the_processor_time_of_the_next_day(tmp_path: Path) -> None:
+    # Without a reconnect timeout, a bot that connects itself loses its games as soon as it disconnects.
+    async with hosting(tmp_path, limits=Limits(processor_seconds=100), reconnect_timeout=0.0) as (
+        client,
+        submitted_bots,
+    ):
+        store, processor_time, ada = client.server.store, submitted_bots._time, Waiting()
+        token = await client.token("alice", *ALL_SCOPES)
+        await submit(client, token, "mine", RANDOM_BOT)
+        async with client.online(token, "ada", bot=ada):
+            await client.create(token, games_per_pair=1)
+            for bot in ("mine", "ada"):
+                await client.join(token, bot)
+            await client.start(token)
+            await ada.was_asked.wait()
+            (playing,) = submitted_bots.playing()
+            processor_time.charge(playing.owner_id, 100)
+            await processor_time.save()
+            await wait_until(lambda: not submitted_bots.playing())
+            tomorrow = store.now_ms() + DAY_MS
+            store.now_ms = lambda: tomorrow
+            ada.gate.set()
+            cup = await client.until(lambda cup: cup.games_done == 1)
+        assert all(not row.withdraw_reason for row in cup.standings)
+        (game,) = (await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))).games
+        assert game.termination in (types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL)
+
 
 THREADED_BOT = """
 import threading

@@ -208,6 +208,26 @@ async def test_an_unreadable_program_does_not_stop_the_server(tmp_path: Path) ->
         await client.until(lambda cup: cup.games_done == 2)
 
 
+async def test_an_unexpected_error_with_a_bot_does_not_stop_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*arguments: object) -> None:
+        raise RuntimeError("the child that examines programs was killed")
+
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL_SCOPES)
+        for name, content in (("one", RANDOM_BOT), ("two", FIRST_CELL_BOT)):
+            await submit(client, token, name, content)
+        await client.create(token)
+        for bot in ("one", "two"):
+            await client.join(token, bot)
+        with capture_logs() as logs, monkeypatch.context() as patch:
+            patch.setattr(submitted, "examine_and_place", fail)
+            await client.start(token)
+            await wait_until(lambda: any(line["event"] == "submission_failed" for line in logs))
+        await client.until(lambda cup: cup.games_done == 2)
+
+
 async def test_submitted_bots_continue_after_a_restart(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, _):
         token = await client.token("alice", *ALL_SCOPES)
