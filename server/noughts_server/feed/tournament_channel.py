@@ -192,6 +192,7 @@ class TournamentsChannel(Channel):
             if state.sent_rows.keys() - state.rows.keys():
                 # An entry was removed: send the whole table again.
                 increments.gone.append(state.now.name)
+                state.sent = pb.WatchedTournament()
                 state.sent_rows = {}
             message = state.changes(self._observer.count_running(key), self._live_games(key))
             if message is not None:

@@ -84,6 +84,20 @@ async def test_pause_and_cancel_are_seen_and_cancel_ends_the_stream(cinema: Watc
     assert (await cinema.watch(CUP).read_to_the_end()).kinds() == ["snapshot"]
 
 
+async def test_watched_tournament_stays_after_its_last_entry_has_withdrawn(cinema: WatchedServer, token: str) -> None:
+    async with cinema.bots(token):
+        await cinema.client.create(token)
+        await cinema.client.join(token, "ada")
+        watching = cinema.watch(CUP)
+        await watching.read_message()
+        assert len(watching.view.tournaments[CUP].standings) == 1
+        withdrawal = tournaments_pb2.WithdrawTournamentRequest(name=CUP, label="ada")
+        await cinema.client.tournaments.WithdrawTournament(withdrawal, metadata=bearer(token))
+        while watching.view.tournaments[CUP].standings:
+            await watching.read_message()
+        assert watching.view.tournaments[CUP].state == tournaments_pb2.TOURNAMENT_STATE_OPEN
+
+
 async def test_featured_shows_running_tournaments_and_their_boards(cinema: WatchedServer, token: str) -> None:
     watching = cinema.watch("featured")
     assert not (await watching.read_message()).snapshot.tournaments
