@@ -224,6 +224,7 @@ class Sessions:
         """Record the login of a bot version."""
         self._logins[version] = login
         self._present.add(version)
+        self._offline_since.pop(version, None)
         self._forget_idle()
 
     def _forget_idle(self) -> None:
@@ -233,9 +234,13 @@ class Sessions:
             if now - since < _FORGET_SECONDS:
                 return
             del self._offline_since[version]
-            if version in self._wires and not self._online_here(version) and self._referee.release(version):
+            if version not in self._wires or self._online_here(version):
+                continue
+            if self._referee.release(version):
                 del self._wires[version]
                 self._logins.pop(version, None)
+            else:
+                self._offline_since[version] = now  # it has a game: try again as much later
 
     def welcome(self, hello: pb.Hello, bot: BotVersion) -> pb.Welcome:
         """Return the answer to a hello of this bot."""

@@ -31,6 +31,16 @@ async def test_connections_of_bots_that_left_long_ago_are_forgotten(
             await client.first_frame(hello(bot="bot-0"), bearer(token))  # a forgotten bot can log in again
 
 
+async def test_bot_that_returns_after_a_long_time_is_online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "_FORGET_SECONDS", 0.0)
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token = await client.token()
+        await log_in_and_leave(client, token, "ada")
+        async with client.online(token, "ada"):
+            assert list(client.server.sessions.present()) == ["bots/ada/versions/1"]
+            assert [login.name for login in client.server.sessions.logins_online().values()] == ["bots/ada/versions/1"]
+
+
 async def test_a_bot_that_a_tournament_waits_for_is_not_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +56,26 @@ async def test_a_bot_that_a_tournament_waits_for_is_not_forgotten(
         await log_in_and_leave(client, token, "eve")
         async with client.online(token, "bob", "ada"):
             await client.until(lambda cup: cup.games_done == 10)
+
+
+async def test_a_bot_that_left_a_tournament_is_forgotten_after_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_FORGET_SECONDS", 0.0)
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token = await client.token()
+        await client.register("ada", "bob")
+        await client.create(token)
+        for bot in ("ada", "bob"):
+            await client.join(token, bot)
+        await client.start(token)
+        await log_in_and_leave(client, token, "ada")
+        await log_in_and_leave(client, token, "eve")
+        assert len(client.server.sessions._wires) == 2
+        await client.cancel(token)
+        await client.at_rest()
+        await log_in_and_leave(client, token, "eve")
+        assert [login.name for login in client.server.sessions.logins_here().values()] == ["bots/eve/versions/1"]
 
 
 async def test_presence_is_looked_up_once_a_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
