@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
@@ -62,6 +63,15 @@ class _Share:
     """The number of games that it has given to the referee."""
     pace: Pace | None = None
     """The pace of its bots, if that decides how many games run at once."""
+
+
+class _TurnLimits(NamedTuple):
+    """Two limits of the games of a tournament's turn; the smaller one counts."""
+
+    size: int
+    """The largest number of games of a turn."""
+    space: int
+    """How many more games the tournament can have."""
 
 
 class ThroughputQueue:
@@ -146,14 +156,50 @@ class ThroughputQueue:
 
     def give_next_turn(self) -> None:
         """Give the next turn if games can begin. Call it after each change of games, requests or tournaments."""
+        self._update_paces()
+        if self._turn[0] is not None or not self._shares:
+            return
+        limits = self._limits_of_turns()
+        ready = [self._shares[key] for key, each in limits.items() if self._referee.count_queued(key) < min(each)]
+        if ready:
+            share = min(ready, key=self._rank)
+            owner = self._owners[share.owner]
+            size, space = limits[share.key]
+            if not share.urgency:
+                owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
+                self._passed = max(self._passed, owner.passed)
+            share.passed = max(share.passed, owner.last_pass - _TURNS_OWED * size / share.throughput)
+            owner.last_pass = max(owner.last_pass, share.passed)
+            self._turn = share, min(size, space)
+            share.on_turn()
+
+    def _update_paces(self) -> None:
         for share in self._shares.values():
             if share.pace is not None:
                 running = self._referee.count_running(share.key)
                 finished = share.games_handed_out - running - self._referee.count_queued(share.key)
                 share.pace.update(self._clock(), finished, running)
-        if self._turn[0] is not None or not self._shares:
-            return
-        sizes = {(share.timed, share.owner): self._turn_size_and_space(share) for share in self._shares.values()}
+
+    def _limits_of_turns(self) -> dict[int, _TurnLimits]:
+        """Return the limits for each tournament that wants a turn, by its key."""
+        free_seats = self._free_seats()
+        of_kinds: dict[tuple[bool, int, int], _TurnLimits] = {}
+        limits: dict[int, _TurnLimits] = {}
+        for share in self._shares.values():
+            if not share.wants_turn:
+                continue
+            kind = share.timed, share.owner, share.urgency
+            if kind not in of_kinds:
+                of_kinds[kind] = self._turn_limits(share)
+            size, space = of_kinds[kind]
+            if share.pace is not None:
+                begun = self._referee.count_running(share.key) + self._referee.count_queued(share.key)
+                space = min(space, share.pace.games - begun)
+            limits[share.key] = _TurnLimits(size, min([space, *free_seats.get(share.key, ())]))
+        return limits
+
+    def _free_seats(self) -> dict[int, list[int]]:
+        """Return the free capacity of the bots of each tournament that shares a bot with another one, by its key."""
         # The number of games that use each bot's capacity. Timed games also use the capacity for untimed games.
         seats_taken = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
         users = Counter((share.guest, bot) for share in self._shares.values() for bot in set(share.bots))
@@ -167,39 +213,14 @@ class ThroughputQueue:
             games = dict.fromkeys(share.bots, self._referee.count_running(share.key) + waiting)
             for timed in {False, share.timed}:
                 seats_taken[timed, share.guest].update(games)
-
-        def space_of(share: _Share) -> int:
-            """Return how many more games a tournament can have.
-
-            If other tournaments use its bots, only their free capacity counts.
-            """
-            _, space = sizes[share.timed, share.owner]
-            if share.pace is not None:
-                begun = self._referee.count_running(share.key) + self._referee.count_queued(share.key)
-                space = min(space, share.pace.games - begun)
-            if any(users[share.guest, bot] > 1 for bot in share.bots):
-                taken = seats_taken[share.timed, share.guest]
-                for bot, seats in zip(share.bots, seats_of(share), strict=True):
-                    space = min(space, max(1, seats) - taken[bot])
-            return space
-
-        def is_ready(share: _Share) -> bool:
-            size, _ = sizes[share.timed, share.owner]
-            return share.wants_turn and self._referee.count_queued(share.key) < min(size, space_of(share))
-
-        ready = [share for share in self._shares.values() if is_ready(share)]
-        if ready:
-            share = min(ready, key=self._rank)
-            owner = self._owners[share.owner]
-            size, _ = sizes[share.timed, share.owner]
-            space = space_of(share)
-            if not share.urgency:
-                owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
-                self._passed = max(self._passed, owner.passed)
-            share.passed = max(share.passed, owner.last_pass - _TURNS_OWED * size / share.throughput)
-            owner.last_pass = max(owner.last_pass, share.passed)
-            self._turn = share, min(size, space)
-            share.on_turn()
+        return {
+            share.key: [
+                max(1, seats) - seats_taken[share.timed, share.guest][bot]
+                for bot, seats in zip(share.bots, seats_of(share), strict=True)
+            ]
+            for share in self._shares.values()
+            if any(users[share.guest, bot] > 1 for bot in share.bots)
+        }
 
     def _rank(self, share: _Share) -> tuple[float, float, float, float]:
         """Return the sort key of turns: the smallest is next."""
@@ -210,12 +231,12 @@ class ThroughputQueue:
             self._turn = None, 0
         self.give_next_turn()
 
-    def _turn_size_and_space(self, asking: _Share) -> tuple[int, int]:
-        """Return the games of a turn, and how many more games can begin now.
+    def _turn_limits(self, asking: _Share) -> _TurnLimits:
+        """Return the limits for this tournament and all others with the same owner, urgency and kind of games (timed).
 
-        If there is only one tournament, the second number includes games that can wait. Each owner can always have an
-        equal part of the running games, however long the games of others last. An exception is an admin's tournament
-        that comes first.
+        If there is only one tournament, the space includes games that can wait. Each owner can always have an equal
+        part of the running games, however long the games of others last. An exception is an admin's tournament that
+        comes first.
         """
         timed = asking.timed
         rivals = [share for share in self._shares.values() if share.timed is timed]
@@ -225,7 +246,7 @@ class ThroughputQueue:
         limit = max((share.seats for share in ready_rivals), default=1)
         if len(rivals) == 1:
             waiting = min(_FULL, limit // 4)
-            return max(1, waiting), limit + waiting - running
+            return _TurnLimits(max(1, waiting), limit + waiting - running)
         if ready_rivals:
             # With this many running games, each owner can have its share. With more games, one owner's bots could have
             # no capacity left.
@@ -235,4 +256,4 @@ class ThroughputQueue:
         part = max(1, limit // len({share.owner for share in rivals}))
         if any(share.urgency > asking.urgency for share in ready_rivals if share.wants_turn):
             part = 0
-        return max(1, limit // _TURNS), max(limit - running, part - owner_games)
+        return _TurnLimits(max(1, limit // _TURNS), max(limit - running, part - owner_games))

@@ -317,3 +317,20 @@ def test_games_that_never_end_take_no_seat_of_another_owner() -> None:
         assert matches.referee.count_running(1) == 1
 
     run_with_matches(test)
+
+
+def test_urgent_and_ordinary_matches_of_one_owner_have_turns_of_their_own() -> None:
+    async def test(matches: Matches) -> None:
+        for key in range(2, 6):
+            matches.match(key, 1_000, time="10+0.1", owner=2)
+        await matches.settled()
+        matches.block()
+        matches.match(1, 1, time="10+0.1", owner=1, priority=1, across_owners=True)
+        matches.match(6, 1, time="10+0.1", owner=1)
+        await matches.settled()
+        matches.queue.leave(9)
+        await matches.settled()
+        # The other owner has all games, so the urgent match gets one because of its owner's part.
+        assert matches.referee.count_running(1) == 1
+
+    run_with_matches(test)
