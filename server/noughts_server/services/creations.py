@@ -1,6 +1,7 @@
-"""The creation of tournaments, tests and challenges by callers, who are charged for the bytes of the settings."""
+"""The creation of tournaments, tests, challenges and tunings, which charges callers for the bytes of the settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from google.protobuf.message import Message
@@ -14,8 +15,37 @@ from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournament_options import stored_bytes
 from noughts_server.store.tournaments.tournaments import Tournament
 
-_SUBJECT = "bytes of settings in your new tournaments, tests and challenges of a day"
+_SUBJECT = "bytes of settings in your new tournaments, tests, challenges and tunings of a day"
 _INSTEAD = "Send fewer openings, or name random:N or balanced:N, which store none"
+
+
+@dataclass(slots=True)
+class Charge:
+    """What a caller pays for a creation."""
+
+    is_new: bool = False
+    """Whether the request creates something, or only repeats or joins."""
+
+
+@contextmanager
+def charged_for_settings(limiter: Limiter, caller: Caller, size: int, *, instead: str = "") -> Iterator[Charge]:
+    """Charge the caller for `size` bytes of settings that the block stores, unless the caller is an admin.
+
+    The block sets `is_new`. Repeated and failed requests cost nothing; a cancelled one does, because its transaction
+    can still store them. Raises LimitReached.
+    """
+    charge = Charge()
+    if caller.only_owner is None:
+        yield charge
+        return
+    limiter.take("settings_bytes", caller.owner_id, _SUBJECT, size, instead=instead)
+    try:
+        yield charge
+    except Exception:  # CancelledError is not an Exception
+        limiter.charge("settings_bytes", caller.owner_id, -size)
+        raise
+    if not charge.is_new:
+        limiter.charge("settings_bytes", caller.owner_id, -size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +60,12 @@ class Creation:
     """The lowest number of copies of the settings in the store, which exist even if the caller cancels at once."""
 
     async def execute(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
-        """Create the tournament, and charge its owner for the bytes of its settings, unless the owner is an admin.
+        """Create the tournament; see `charged_for_settings`. Raises LimitReached and the errors of `create`."""
+        size = self.copies * stored_bytes(self.settings)
+        with charged_for_settings(limiter, self.caller, size, instead=_INSTEAD) as charge:
 
-        Repeated and failed requests cost nothing. Raises LimitReached and the errors of `create`.
-        """
-        caller = self.caller
-        is_new = False
-        size = 0 if caller.only_owner is None else self.copies * stored_bytes(self.settings)
+            def create(connection: Connection) -> str:
+                charge.is_new = True
+                return self.create(connection)
 
-        def create(connection: Connection) -> str:
-            nonlocal is_new
-            is_new = True
-            return self.create(connection)
-
-        if size:
-            limiter.take("settings_bytes", caller.owner_id, _SUBJECT, size, instead=_INSTEAD)
-        try:
-            tournament = await director.create(idempotent(caller.token_id, self.request, create, now_ms=now_ms))
-        except Exception:  # CancelledError is not an Exception: if the caller cancels the call, the creation continues.
-            limiter.charge("settings_bytes", caller.owner_id, -size)
-            raise
-        if not is_new:
-            limiter.charge("settings_bytes", caller.owner_id, -size)
-        return tournament
+            return await director.create(idempotent(self.caller.token_id, self.request, create, now_ms=now_ms))

@@ -24,6 +24,7 @@ from noughts_server.core.spec_template import SpecTemplate
 from noughts_server.runtime.endless_work import wait_until_set
 from noughts_server.services.access import LARGE_REQUEST, Access, Context, current_caller, open_to
 from noughts_server.services.answers import answer_in_turn, page_rows
+from noughts_server.services.creations import charged_for_settings
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.tuning_estimates import TuningEstimates
 from noughts_server.statistics.spsa import Parameter, Tuning
@@ -65,7 +66,6 @@ _MOST_CONDITIONS = 50
 _MOST_CONDITION_BYTES = 1 << 20
 _LARGEST_NUMBER = 1e12
 _PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_SUBJECT = "bytes of settings in your new tournaments, tests, challenges and tunings of a day"
 
 
 @dataclass(eq=False)
@@ -84,24 +84,17 @@ class TuningServicer(tunings_pb2_grpc.TuningServiceServicer):
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTuning(self, request: pb.CreateTuningRequest, context: Context) -> pb.CreateTuningResponse:
-        owner_id = current_caller().owner_id
-        new = _new_tuning(request.tuning)
-        size = request.ByteSize()
-        self.limiter.take("settings_bytes", owner_id, _SUBJECT, size)
-        created = False
-        try:
-            create = partial(
-                create_or_join_tuning,
-                new=new,
-                owner_id=owner_id,
-                now_ms=self.store.now_ms(),
-                limits=self.limiter.limits,
-            )
-            tuning, created = await self.store.write(create)
-        finally:
-            if not created:
-                self.limiter.charge("settings_bytes", owner_id, -size)
-        return pb.CreateTuningResponse(tuning=tuning_message(tuning), created=created)
+        caller = current_caller()
+        create = partial(
+            create_or_join_tuning,
+            new=_new_tuning(request.tuning),
+            owner_id=caller.owner_id,
+            now_ms=self.store.now_ms(),
+            limits=self.limiter.limits,
+        )
+        with charged_for_settings(self.limiter, caller, request.ByteSize()) as charge:
+            tuning, charge.is_new = await self.store.write(create)
+        return pb.CreateTuningResponse(tuning=tuning_message(tuning), created=charge.is_new)
 
     @open_to(Access.ANYONE)
     async def GetTuning(self, request: pb.GetTuningRequest, context: Context) -> pb.GetTuningResponse:

@@ -12,6 +12,7 @@ import pytest
 from noughts_proto.v1 import tunings_pb2 as pb
 from noughts_server.core.limits import Limits
 from noughts_server.statistics.spsa import Course, Parameter, PlayedIteration, Tuning
+from noughts_server.store.tunings import create_or_join_tuning
 from tests.support.client import Client, bearer, client_of, refusal_of
 
 PARAMETERS = (
@@ -276,6 +277,38 @@ async def test_unfinished_tunings_of_an_owner_are_limited(tmp_path: Path) -> Non
         assert (refusal.code, refusal.info.metadata["limit"]) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "tunings")
         await report(client, token, (await claim(client, token)).games.claim, wins=1)
         assert (await create(client, token, message("three"))).created
+
+
+async def test_cancelled_request_that_created_a_tuning_is_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = pb.CreateTuningRequest(tuning=message()).ByteSize()
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(settings_bytes=2 * size - 1)) as client:
+        token, store = await client.token(), client.server.store
+        write, written, cancelled = store.write, asyncio.Event(), asyncio.Event()
+
+        async def write_until_cancelled(function: Any) -> Any:
+            result = await write(function)
+            if getattr(function, "func", None) is not create_or_join_tuning:
+                return result
+            written.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+
+        async with asyncio.TaskGroup() as tasks:
+            monkeypatch.setattr(store, "write", write_until_cancelled)
+            creating = tasks.create_task(create(client, token))
+            await written.wait()
+            monkeypatch.setattr(store, "write", write)
+            creating.cancel()
+            await cancelled.wait()
+        refusal = await refusal_of(create(client, token, message("another")))
+        assert refusal.info.metadata["limit"] == "settings_bytes"
+        admin = await client.token("root", "admin")
+        for name in ("first", "second"):
+            await create(client, admin, message(name))
 
 
 @pytest.mark.parametrize(
