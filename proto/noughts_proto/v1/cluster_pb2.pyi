@@ -441,7 +441,6 @@ class BotPresence(_message.Message):
     MARGIN_US_FIELD_NUMBER: _builtins.int
     FRESH_FIELD_NUMBER: _builtins.int
     ONLINE_FIELD_NUMBER: _builtins.int
-    LOGIN_FIELD_NUMBER: _builtins.int
     STORED_ENDS_FIELD_NUMBER: _builtins.int
     SEEK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
@@ -461,8 +460,6 @@ class BotPresence(_message.Message):
     """Whether the bot has just logged in. Any other server with a stream of this bot version ends that stream."""
     online: _builtins.bool
     """Whether the bot has a stream now."""
-    login: _builtins.int
-    """The number of its logins on this server."""
     stored_ends: _builtins.bool
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
@@ -484,13 +481,12 @@ class BotPresence(_message.Message):
         margin_us: _builtins.int = ...,
         fresh: _builtins.bool = ...,
         online: _builtins.bool = ...,
-        login: _builtins.int = ...,
         stored_ends: _builtins.bool = ...,
         seek: _types_pb2.Seek | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["seek", b"seek"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "login", b"login", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "seek", b"seek", "stored_ends", b"stored_ends", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "declines_challenges", b"declines_challenges", "fresh", b"fresh", "margin_us", b"margin_us", "name", b"name", "network_us", b"network_us", "online", b"online", "opens", b"opens", "seats_timed", b"seats_timed", "seats_untimed", b"seats_untimed", "seek", b"seek", "stored_ends", b"stored_ends", "token", b"token", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,7 +5,6 @@ the other servers close its older streams.
 """
 
 import asyncio
-from itertools import count
 
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_connection import session_replaced
@@ -29,9 +28,6 @@ class Presence:
         self._referee = referee
         self._bus = bus
         self._name = name
-        self._logins: dict[int, int] = {}
-        """The number of the last login of each bot here, by key of the bot version."""
-        self._login_numbers = count(1)
         self._fresh_logins: set[int] = set()
         """Bot versions whose login has not been published yet."""
         self._changed: dict[int, None] = {}
@@ -69,7 +65,6 @@ class Presence:
         wire = self._sessions.wire(version)
         if login is not None and wire.online:
             self._fresh_logins.add(version)
-            self._logins[version] = next(self._login_numbers)
         if not self._changed:
             asyncio.get_running_loop().call_soon(self._tell_changes)
         self._changed[version] = None
@@ -88,7 +83,8 @@ class Presence:
         wire = self._sessions.wire(version)
         player = wire.player
         fresh = version in self._fresh_logins
-        self._fresh_logins.discard(version)
+        if self._bus.connected:  # otherwise the message is lost, and the next one must say it
+            self._fresh_logins.discard(version)
         message = login_message(version, login)
         message.seats_timed = wire.capacity_timed
         message.seats_untimed = wire.capacity_untimed
@@ -98,7 +94,6 @@ class Presence:
         message.margin_us = player.margin_us
         message.fresh = fresh
         message.online = wire.online
-        message.login = self._logins.get(version, 0)
         return message
 
     # Messages from other servers.

@@ -38,6 +38,8 @@ logger = structlog.get_logger("noughts.cluster")
 
 _MOST_WAITING_BYTES = 64 << 20
 """If more bytes wait, further asks are dropped, and the referees repeat them."""
+_MOST_TOURNAMENTS = 1_000
+"""Limit of the remembered tournaments. A forgotten one is read again when one of its games begins."""
 _MESSAGE_BYTES = 1_000
 """The approximate bytes of a message without its columns."""
 
@@ -245,6 +247,8 @@ class RemoteReferee:
                     read = partial(read_conditions, tournament_id=key)
                     self._conditions[key] = await self._store.read_with_retries(read)
                 self._take(asks)
+                for key in list(self._conditions)[:-_MOST_TOURNAMENTS]:
+                    del self._conditions[key]
             except Exception as error:
                 self._dropped.add(referee=asks.referee, error=repr(error))
             finally:

@@ -15,6 +15,10 @@ Handler = Callable[[Any], None]
 class Bus(Protocol):
     """The interface of a bus."""
 
+    @property
+    def connected(self) -> bool:
+        """Whether messages reach all subscribers now."""
+
     def publish(self, subject: str, message: Any) -> None:
         """Deliver the message to all present subscribers."""
 
@@ -24,6 +28,8 @@ class Bus(Protocol):
 
 class MemoryBus:
     """The bus of a server that is one process. Handlers run in the publisher's call."""
+
+    connected = True
 
     def __init__(self) -> None:
         self._handlers: defaultdict[str, list[Handler]] = defaultdict(list)

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_proto.v1 import play_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_connection import WireSettings, session_replaced
+from noughts_server.cluster import remote_referee
 from noughts_server.cluster.codecs import REFEREES, SERVERS, TO_REFEREE
 from noughts_server.cluster.presence import Presence
 from noughts_server.cluster.remote_referee import RemoteReferee
@@ -111,6 +114,50 @@ async def test_a_bot_that_logs_in_elsewhere_leaves_here(side: ServerSide) -> Non
         side.bus.publish(SERVERS, pb.ServerPresence(server="there", bots=[presence]))
         assert 1 not in side.sessions.logins_here()
         assert side.sessions.online(1)
+
+
+class SilentFrames:
+    """The frames of a bot that never sends anything."""
+
+    async def read(self) -> object:
+        await asyncio.Event().wait()
+        return None
+
+    async def write(self, message: play_pb2.PlayResponse, /) -> None:
+        """Nothing is sent."""
+
+
+async def test_login_without_a_bus_is_published_once_the_bus_is_connected(side: ServerSide) -> None:
+    presences: list[pb.ServerPresence] = []
+    side.bus.subscribe(SERVERS, presences.append)
+    presence = Presence(side.sessions, side.remote, side.bus, "here")
+    side.sessions.log_in(1, OnlineBot(bot=1, name="bots/ada/versions/1", token=None, declines_challenges=False))
+    side.bus.connected = False
+    async with running(presence.run(), side.wire.serve(SilentFrames(), play_pb2.Welcome(), 1)):
+        await wait_until(lambda: any(bot.online for message in presences for bot in message.bots))
+        side.bus.connected = True
+        presences.clear()
+        presence.publish_all()
+        presence.publish_all()
+    fresh = [bot.fresh for message in presences for bot in message.bots]
+    assert fresh[:2] == [True, False]
+
+
+def remembers(remote: RemoteReferee, tournaments: list[int]) -> bool:
+    return list(remote._conditions) == tournaments
+
+
+async def test_server_remembers_the_newest_tournaments(
+    side: ServerSide, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_referee, "_MOST_TOURNAMENTS", 1)
+    async with open_arena(tmp_path / "league.sqlite") as arena:
+        await arena.tournament("second")
+    for tournaments in ([2], [1]):
+        asks = pb.ClusterAsks(referee="far")
+        asks.bots.add(version=1).starts.add(tournament=tournaments[0], first=[0], second=[1])
+        side.remote._receive(asks)
+        await wait_until(partial(remembers, side.remote, tournaments))
 
 
 async def test_thousands_of_bots_are_in_one_complete_message(side: ServerSide) -> None:
