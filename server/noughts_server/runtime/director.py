@@ -4,7 +4,7 @@ It writes its decisions to the store; a `TournamentPlay` plays the tournaments.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -209,12 +209,11 @@ class Director:
             self._rescheduled.clear()
             delay = self.check_seconds
             try:
-                start_ms = None
                 if self.leads():
-                    await self.open_seasons()
-                    start_ms = await self._start_due()
-                if start_ms is not None:
-                    delay = min(delay, max(0, start_ms - self.store.now_ms()) / 1000)
+                    await _run_all((self._start_due, self.open_seasons))
+                    start_ms = await self.store.read_with_retries(next_start)
+                    if start_ms is not None:
+                        delay = min(delay, max(0, start_ms - self.store.now_ms()) / 1000)
             except NoughtsError as error:
                 logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
@@ -222,28 +221,25 @@ class Director:
 
     async def open_seasons(self) -> None:
         """Open the next season of each league whose last one has ended."""
-        now = self.store.now_ms()
-        for league in await self.store.read_with_retries(ended_leagues):
-            opened = await self.store.write_with_retries(partial(open_next_season, league_id=league, now_ms=now))
-            if opened is not None:
-                logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
+        leagues = await self.store.read_with_retries(ended_leagues)
+        await _run_all([partial(self._open_season, league) for league in leagues])
 
-    async def _start_due(self) -> int | None:
-        """Start the tournaments that are due; return the time of the next start in milliseconds, None without one."""
-        now = self.store.now_ms()
-        failure: NoughtsError | None = None
-        for slug in await self.store.read_with_retries(lambda connection: due_tournaments(connection, now_ms=now)):
-            try:
-                start = partial(start_or_cancel, slug=slug, now_ms=now)
-                tournament = await self.store.write_with_retries(start)
-            except NoughtsError as error:
-                failure = error  # raised after the other tournaments have started
-                continue
-            logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
-            self.play.apply_change(tournament)
-        if failure is not None:
-            raise failure
-        return await self.store.read_with_retries(next_start)
+    async def _open_season(self, league: int) -> None:
+        open_season = partial(open_next_season, league_id=league, now_ms=self.store.now_ms())
+        opened = await self.store.write_with_retries(open_season)
+        if opened is not None:
+            logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
+
+    async def _start_due(self) -> None:
+        """Start the tournaments that are due."""
+        slugs = await self.store.read_with_retries(partial(due_tournaments, now_ms=self.store.now_ms()))
+        await _run_all([partial(self._start_scheduled, slug) for slug in slugs])
+
+    async def _start_scheduled(self, slug: str) -> None:
+        start = partial(start_or_cancel, slug=slug, now_ms=self.store.now_ms())
+        tournament = await self.store.write_with_retries(start)
+        logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
+        self.play.apply_change(tournament)
 
 
 def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:
@@ -256,6 +252,18 @@ def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameCon
             director.cancel_challenge(guest)
 
     return displace
+
+
+async def _run_all(steps: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    """Run the steps one after the other. If some raise a NoughtsError, raise the last one after all steps."""
+    failure: NoughtsError | None = None
+    for step in steps:
+        try:
+            await step()
+        except NoughtsError as error:
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 async def _outcome(work: Callable[[], Awaitable[Value]]) -> Value | Exception:

@@ -1,12 +1,18 @@
 """Leagues on a server: the next season starts without a cron job and without a token of the owner."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from noughts_proto.v1 import tournaments_pb2
 from tests.support.client import Client, bearer, client_of, refusal_of
+from tests.support.databases import change
+from tests.support.patience import PATIENCE
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 WEEK_MS = 7 * 24 * 3600 * 1000
 
 
@@ -96,3 +102,21 @@ async def test_a_ladder_cannot_repeat_and_a_single_tournament_has_no_league(clie
     stopping = tournaments_pb2.StopRepeatingRequest(name="tournaments/once")
     refusal = await refusal_of(client.tournaments.StopRepeating(stopping, metadata=bearer(token)))
     assert refusal.reason == "NOT_FOUND"
+
+
+async def test_damaged_league_delays_no_scheduled_start_and_no_other_season(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        token, store = await client.token(), client.server.store
+        for slug in ("damaged", "cup"):
+            await client.create(token, slug, repeat=tournaments_pb2.REPEAT_WEEKLY)
+        change(tmp_path / "x.sqlite", "UPDATE leagues SET slug = 'missing' WHERE slug = 'damaged'")
+        for slug in ("damaged", "cup"):
+            await client.cancel(token, slug)
+        start = Timestamp()
+        start.FromMilliseconds(store.now_ms() + WEEK_MS // 2)
+        await client.create(token, "later", start_at=start)
+        store.now_ms = start.ToMilliseconds
+        client.server.director.reschedule()
+        async with asyncio.timeout(PATIENCE):
+            while (await client.get("later")).state != CANCELLED or "cup-2" not in await client.slugs():
+                await client.at_rest()
