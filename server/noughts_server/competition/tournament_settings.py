@@ -14,6 +14,8 @@ GAMES_OF_A_TEST = 100_000
 """The default limit of the games of a match with a test (SPRT)."""
 MOST_CONCURRENT = 1_024
 """The default limit of concurrent games."""
+LONGEST_TITLE = 200
+"""Limit of the characters of a title."""
 
 
 def _option(most: int = 1) -> dict[str, int]:

@@ -8,7 +8,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.machine_speed import MOST_FACTOR
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
+from noughts_server.competition.tournament_settings import LONGEST_TITLE, OPTIONS, TournamentSettings, usual_concurrency
 from noughts_server.core.computing import compute
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.limits import Limits
@@ -25,7 +25,6 @@ from noughts_server.store.validation import check_name, check_number, check_slug
 Result = TypeVar("Result")
 
 _MOST_CONCURRENCY = 65_536
-_LONGEST_TITLE = 200
 _LONGEST_OPENING = 10_000
 """Limit in characters; no opening on any board needs as many."""
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
@@ -67,7 +66,7 @@ def check_and_advise(new: NewTournament) -> NewTournament:
 
 def check_settings(settings: TournamentSettings) -> None:
     """Raise InvalidArgument for invalid settings, except openings."""
-    check_text("tournament.title", settings.title, _LONGEST_TITLE)
+    check_text("tournament.title", settings.title, LONGEST_TITLE)
     check_number("tournament.games_per_pair", settings.games_per_pair, 1, MOST_GAMES_PER_PAIR)
     fewest = min(1, usual_concurrency(settings.schedule, settings.throughput))
     check_number("tournament.concurrency", settings.concurrency, fewest, _MOST_CONCURRENCY)

@@ -8,6 +8,7 @@ from functools import partial
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tests_pb2_grpc, tournaments_pb2
 from noughts_referee.rules import parse_variant
+from noughts_server.competition.tournament_settings import LONGEST_TITLE
 from noughts_server.convert.settings import settings_of
 from noughts_server.convert.tournaments import tournament_message
 from noughts_server.core.errors import InvalidArgument, PermissionDenied, WrongState
@@ -71,9 +72,9 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
                 check_guest_clocks(tournament.settings, service.limiter.limits)
             for field, version in (("test.new_version", new), ("test.base_version", base)):
                 service.sessions.check_plays(connection, version.id, field, tournament.settings.variant)
-            title = tournament.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
+            usual_title = f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:LONGEST_TITLE]
             slug = tournament.slug if test_request.name else ""
-            settings = replace(tournament.settings, title=title)
+            settings = replace(tournament.settings, title=tournament.settings.title or usual_title)
             test = NewTest(replace(tournament, slug=slug, settings=settings), new, base)
             return create_test(
                 connection, test, owner_id=caller.owner_id, now_ms=now, limits=service.limiter.limits

@@ -10,7 +10,7 @@ from noughts_referee.clock import TimeControl, TimeControlError, parse_time_cont
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
 from noughts_server.competition.formats import FORMATS, ROUND_ROBIN, TournamentFormat, format_named
 from noughts_server.competition.formats.tournament_format import OWN_SETTINGS, FormatError
-from noughts_server.competition.tournament_settings import MOST_CONCURRENT, OPTIONS, TournamentSettings
+from noughts_server.competition.tournament_settings import LONGEST_TITLE, MOST_CONCURRENT, OPTIONS, TournamentSettings
 from noughts_server.convert.settings import settings_message
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import tournament_name
@@ -101,7 +101,7 @@ _NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
 _NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(option.default) is int})
 _SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.default) is bool)
 _TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
-_COPY, _LONGEST_TITLE = "Copy of ", 200
+_COPY = "Copy of "
 _LARGEST_SEED = 2**64 - 1
 _LONGEST_ADDRESS = 63
 # The usual limits of entries, which the form leaves empty.
@@ -214,7 +214,7 @@ def values_of(tournament: Document, *, is_same: bool = False) -> Document:
 
 
 def _title_of_copy(title: str) -> str:
-    return f"{_COPY}{title.removeprefix(_COPY)}"[:_LONGEST_TITLE] if title else ""
+    return f"{_COPY}{title.removeprefix(_COPY)}"[:LONGEST_TITLE] if title else ""
 
 
 def _field_text(value: Any) -> str:

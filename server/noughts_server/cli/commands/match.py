@@ -19,10 +19,8 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.options.tournament import LARGEST_GAMES, FormatOptions
 from noughts_server.competition.formats import MATCH
+from noughts_server.competition.tournament_settings import LONGEST_TITLE
 from noughts_server.openings.sufficiency import more_openings
-
-_LONGEST_TITLE = 200
-
 
 FirstArgument = Annotated[
     str, Argument(metavar="A", autocompletion=completion.specs, help="Bot, e.g. `random` or `nextstep:depth=3`")
@@ -75,7 +73,7 @@ def match(a: FirstArgument, b: SecondArgument, *, local_options: MatchOptions, o
     `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
     limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    plan = make_plan([a, b], local_options, f"{a} - {b}"[:_LONGEST_TITLE])
+    plan = make_plan([a, b], local_options, f"{a} - {b}"[:LONGEST_TITLE])
     if local_options.dry_run:
         show_forecast(output, plan)
         return

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
+from noughts_server.competition.tournament_settings import LONGEST_TITLE
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, read_page
@@ -41,7 +42,6 @@ WEEK_MS = 7 * 24 * 3600 * 1000
 MOST_EMPTY = 4
 """A league stops after this many cancelled seasons in a row."""
 _LONGEST_SLUG = 63
-_LONGEST_TITLE = 200
 _NEWEST = select(seasons.c.league_id, func.max(seasons.c.number).label("number")).group_by(seasons.c.league_id)
 
 
@@ -137,7 +137,7 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
     previous = newest.joining.start_at or newest.started_at or newest.created_at
     missed = max(0, now_ms - previous) // league.interval_ms
     start_at = previous + (missed + 1) * league.interval_ms
-    title = f"{first.settings.title[: _LONGEST_TITLE - 20]}, season {number}" if first.settings.title else ""
+    title = f"{first.settings.title[: LONGEST_TITLE - 20]}, season {number}" if first.settings.title else ""
     games = first.settings.games_per_pair
     if first.settings.schedule.base is None and first.base_games_per_pair is not None:
         games = first.base_games_per_pair  # without the games of an extension
