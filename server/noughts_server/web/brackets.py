@@ -23,9 +23,9 @@ class Reached:
     """Whether it won the final."""
 
 
-def with_extra_games(matches: Sequence[Document], games_of_each: int) -> list[Document]:
+def with_extra_games(matches: Sequence[Document], games_per_pair: int) -> list[Document]:
     """Return the matches with `extra`: whether games after equal points are played or scheduled."""
-    return [{**match, "extra": match["games"] + match["games_left"] > games_of_each} for match in matches]
+    return [{**match, "extra": match["games"] + match["games_left"] > games_per_pair} for match in matches]
 
 
 def without_stopped(matches: Sequence[Document], stopped_games: Sequence[Document]) -> list[Document]:

@@ -25,8 +25,3 @@ class Pace:
     def refund(self) -> None:
         """Take a request back that was refused."""
         self._free_at -= self._seconds
-
-    @property
-    def is_rested(self) -> bool:
-        """Whether the caller has its whole burst."""
-        return self._free_at <= self._clock()

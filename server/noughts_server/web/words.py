@@ -306,11 +306,6 @@ def until(stamp: str) -> str:
     return duration(60 * minutes) if minutes else ""
 
 
-def since(stamp: str) -> str:
-    """Return the time since then, as `duration`."""
-    return duration((datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds())
-
-
 def duration(seconds: float) -> str:
     """Return e.g. `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`."""
     minutes = int(seconds) // 60
@@ -474,7 +469,6 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
 _FUNCTIONS = (
     place,
     ranked_entry,
-    tie_break,
     ties,
     short,
     bot,
@@ -485,7 +479,6 @@ _FUNCTIONS = (
     leaders,
     score_or_leaders,
     game,
-    loser,
     cut,
     row_name,
     and_words,
@@ -508,7 +501,6 @@ _FUNCTIONS = (
     clock,
     titled,
     played_in,
-    since,
     player,
     when,
     time_control,

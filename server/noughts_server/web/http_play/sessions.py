@@ -49,11 +49,6 @@ class HttpPlay:
         self._sweep_task: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    @property
-    def number(self) -> int:
-        """The number of open sessions."""
-        return len(self._open)
-
     async def open(self, wish: NewSession, token: str, address: str) -> PlaySession:
         """Open a session for a bot. An older session of the same bot and token ends. Raises Failure."""
         if self._is_closed:
@@ -156,10 +151,6 @@ class HttpPlay:
         session = self._find(session_id, token)
         async with session.request():
             yield session
-
-    def is_open(self, session_id: str) -> bool:
-        """Return whether there is such a session, of any token."""
-        return session_id in self._open
 
     def _find(self, session_id: str, token: str) -> PlaySession:
         opened = self._open.get(session_id)

@@ -101,7 +101,7 @@ async def first_game_page(website: Website, request: Request, person: Person) ->
     """Show the user's newcomer: whether it is online, its live or last game, its rating, and how it stops."""
     own = await _newcomer(website, await website.bots_of(person))
     entered = await entered_tournament(website, own["entered"][0]) if own and own["entered"] else None
-    return await website.views.page(request, "first_game.html.jinja", person=person, own=own, entered=entered)
+    return await website.views.page(request, "first_game.html.jinja", own=own, entered=entered)
 
 
 async def _newcomer(website: Website, bots: list[Document]) -> Document | None:

@@ -1,6 +1,7 @@
 // The form of a new game: a typed variant overrides the tiles, the bots that do not play the game are hidden, one of the
 // usual strength is chosen, presets fill in the clock, and a line next to the button says what was chosen. A game from a
 // given position has no choice of variants.
+import { showPresets } from "./presets.js";
 import { showSize } from "./size.js";
 
 const SETTLED = 400; // Milliseconds after the last key until the bots of a typed variant are fetched.
@@ -154,7 +155,7 @@ function showChoice() {
   document.getElementById("choice").textContent = [
     tile ? tile.parentNode.querySelector("span").textContent : other?.value,
     strength ? `${name} (${strength[0].textContent}: ${strength[1].textContent})` : name,
-    presets.querySelector("[aria-pressed=true]:not([data-bank=''])")?.textContent,
+    form.querySelector(".presets [aria-pressed=true]:not([data-bank=''])")?.textContent,
   ]
     .filter(Boolean)
     .join(" · ");
@@ -214,26 +215,6 @@ function keepStrength(strength) {
   }
 }
 
-const presets = form.querySelector(".presets");
-presets.hidden = false;
-presets.addEventListener("click", ({ target: { dataset } }) => {
-  if (dataset.bank === undefined) return;
-  form.elements.bank.value = dataset.bank;
-  form.elements.increment.value = dataset.increment;
-  form.elements.move.value = "";
-  mark();
-});
-form.addEventListener("input", mark);
-form.addEventListener("change", showChoice);
-mark();
-
-function mark() {
-  const { bank, increment, move } = form.elements;
-  for (const button of presets.children) {
-    button.setAttribute(
-      "aria-pressed",
-      bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
-    );
-  }
-  showChoice();
-}
+showPresets(form, showChoice);
+for (const type of ["input", "change"]) form.addEventListener(type, showChoice);
+showChoice();
