@@ -302,7 +302,7 @@ def engine_child(
 
 
 async def _play(frames: EngineFrames) -> None:
-    """Keep the processes of all seats running. If the engine refuses a game, end the frames."""
+    """Keep the processes of all seats running, and end the frames with them, also if the engine refuses a game."""
     try:
         async with asyncio.TaskGroup() as tasks:
             for engine in frames.engines:
@@ -311,3 +311,5 @@ async def _play(frames: EngineFrames) -> None:
         refusal = refusals.exceptions[0]
         assert isinstance(refusal, EngineRefused)
         frames.end_after_refusal(refusal)
+    finally:
+        frames.close_writing()

@@ -282,6 +282,7 @@ class EngineSeat:
                 self._run = None
             while self._endings:
                 await asyncio.wait(self._endings)
+            self._raise_failure()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -302,7 +303,13 @@ class EngineSeat:
         run.leave(None)
         ending = self._loop.create_task(end())
         self._endings.add(ending)
-        ending.add_done_callback(self._endings.discard)
+        ending.add_done_callback(self._record_ending)
+
+    def _record_ending(self, ending: "asyncio.Task[None]") -> None:
+        self._endings.discard(ending)
+        error = None if ending.cancelled() else ending.exception()
+        if isinstance(error, Exception):
+            self.fail(error)
 
 
 class _Run:

@@ -266,17 +266,19 @@ async def test_logs_of_an_earlier_run_are_not_overwritten(field: Field, tmp_path
     assert (log / "000001.log").read_bytes() == before
 
 
-@pytest.mark.parametrize("callback, habits", [("receive_move", ""), ("_check_clock", "think=2")])
+@pytest.mark.parametrize(
+    "callback, habits", [("receive_move", ""), ("_check_clock", "think=2"), ("process_ended", "crash at=1")]
+)
 async def test_an_internal_error_in_a_callback_ends_the_run(
     field: Field, monkeypatch: pytest.MonkeyPatch, callback: str, habits: str
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **options: object) -> None:
         raise ArithmeticError("ours")
 
     monkeypatch.setattr(EngineConnection, callback, fail)
     with pytest.raises(ArithmeticError, match="ours"):
         # An engine that exceeds its time makes the loop check the clock.
-        await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
+        await field.play(engine(habits), "random", games=2, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
 
 
 def test_scores_and_depths_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:

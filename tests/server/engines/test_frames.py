@@ -13,6 +13,9 @@ from noughts_bots import Resign
 from noughts_bots.connection.session import Login
 from noughts_bots.reference.specs import BotSpec
 from noughts_bots.sdk.errors import BotFault, BotSpecError
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID, Position, Termination, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
@@ -20,9 +23,11 @@ from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.bot_check.rule_probe import probe_rules
 from noughts_server.launching.command import engine_command
 from noughts_server.launching.launcher import SandboxMode, launching
+from noughts_server.launching.players import start_process
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PROGRAMS
 from tests.support.league_server import league_server_at
+from tests.support.patience import PATIENCE
 
 TIMES = ChildSettings(start=10.0, stop=0.2, restart=1.0)
 
@@ -84,6 +89,29 @@ async def test_faults_of_an_engine_are_reported(habits: str, got: str) -> None:
         with pytest.raises(BotFault) as fault:
             await session.ask(game, [])
         assert got in str(fault.value)
+
+
+class _DyingLauncher:
+    """A launcher whose zygote ends before it has started a child."""
+
+    async def start(self, command: ChildCommand) -> Started:
+        raise ChildProcessError("the zygote has ended")
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+async def test_an_engine_that_we_cannot_start_ends_its_frames_with_our_error() -> None:
+    child = await start_process(odd_engine(), _DyingLauncher(), TIMES)
+    await child.hello()
+    starts = pb.Starts(
+        variant="gomoku", game=[1], number=[1], side=[types_pb2.SIDE_FIRST], seed=[1], opponent=[0], move_count=[0]
+    )
+    await child.frames.write(pb.PlayResponse(starts=[starts]))
+    async with asyncio.timeout(PATIENCE):
+        assert await child.frames.read() is None
+    with pytest.RaisesGroup(pytest.RaisesExc(ChildProcessError, match="the zygote has ended")):
+        await child.stop()
 
 
 async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Path) -> None:
