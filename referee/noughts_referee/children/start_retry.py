@@ -32,7 +32,7 @@ class StartRetry:
         try:
             while True:
                 try:
-                    return await start()
+                    made = await start()
                 except OSError as error:
                     if error.errno not in REFUSALS:
                         raise
@@ -42,13 +42,16 @@ class StartRetry:
                         if self._waiting == 1:
                             refusal = f"this machine cannot start more processes now: {error}"
                             self._on_note(f"{refusal}; games wait, and Noughts tries again")
+                else:
+                    break
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_WAIT)
         finally:
             if is_waiting:
                 self._waiting -= 1
-                if not self._waiting:
-                    self._on_note("this machine starts processes again")
+        if is_waiting and not self._waiting:
+            self._on_note("this machine starts processes again")
+        return made
 
 
 class RetryingLauncher:

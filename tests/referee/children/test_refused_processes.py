@@ -39,6 +39,14 @@ async def test_a_refused_start_is_repeated_and_reported_once() -> None:
     ]
 
 
+async def test_a_start_that_fails_after_a_wait_is_not_reported_as_possible_again() -> None:
+    reports: list[str] = []
+    refusals = (OSError(errno.EAGAIN, "no processes"), FileNotFoundError(errno.ENOENT, "no such program"))
+    with pytest.raises(FileNotFoundError):
+        await StartRetry(reports.append).until_possible(FailingStart(*refusals))
+    assert len(reports) == 1
+
+
 async def test_other_errors_are_raised() -> None:
     assert errno.ENOENT not in REFUSALS
     with pytest.raises(FileNotFoundError):
