@@ -22,7 +22,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
-from noughts_referee.frame_encoding import read_thought, reasons
+from noughts_referee.frame_encoding import UnevenColumns, read_thought, reasons
 from noughts_referee.rules import (
     VOID,
     Outcome,
@@ -152,7 +152,11 @@ class ChildSession:
             got = f"an answer for games {games}, plies {plies}, with {cells} cells"
             raise self.fault(got, f"one for game {game}, ply {len(moves)}")
         if answer.moves.resigned:
-            raise Resign(*reasons(answer.moves)[:1])
+            try:
+                given_reasons = reasons(answer.moves)
+            except UnevenColumns:
+                raise self._uneven() from None
+            raise Resign(*given_reasons[:1])
         score = answer.moves.score[0] if answer.moves.score else None
         thought = read_thought(answer.moves.thought[0]) if answer.moves.thought else Thought()
         return Move(answer.moves.cell[0], score, depth=thought.depth, nodes=thought.nodes, pv=thought.pv)
@@ -175,6 +179,8 @@ class ChildSession:
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):
             moves = (await self._receive(deadline, f"{len(games)} moves")).moves
+            if not len(moves.game) == len(moves.ply) == len(moves.cell):
+                raise self._uneven()
             resigned = set(moves.resigned)
             for row, (game, ply, cell) in enumerate(zip(moves.game, moves.ply, moves.cell, strict=True)):
                 if game in answers or game not in games or ply != len(games[game]):
@@ -244,6 +250,9 @@ class ChildSession:
         if move.cell not in position.free:
             raise self.fault(f"a bot that {wrong_move(position, move.cell)}, in {position}", "one of the free cells")
         return move
+
+    def _uneven(self) -> BotFault:
+        return self.fault("moves with columns of different lengths", "columns of equal length")
 
     def fault(self, got: str, expected: str) -> BotFault:
         return BotFault(self._subject, got, expected, "see what it printed")

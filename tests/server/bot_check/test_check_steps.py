@@ -108,6 +108,21 @@ async def test_each_fault_is_found_by_its_step_which_gives_advice(tmp_path: Path
     assert "hm" in results[step].output
 
 
+@pytest.mark.parametrize(
+    "change, step",
+    [
+        ('if cells: answers.update(resigned=[0], reason=["a", "b"])', "plays a game moving first"),
+        ('if len(cells) > 1: answers["cell"] = cells[1:]', "plays 64 games at once"),
+    ],
+)
+async def test_columns_of_different_lengths_are_a_fault(tmp_path: Path, change: str, step: str) -> None:
+    text = JSON_BOT.read_text()
+    (tmp_path / "odd.py").write_text(text.replace("    send(done", f"    {change}\n    send(done"))
+    results = await steps_of(f"exec{{frames=json}}:{sys.executable} {tmp_path}/odd.py")
+    expected = "got moves with columns of different lengths, expected columns of equal length"
+    assert (results[step].outcome, results[step].detail) == ("failed", expected)
+
+
 async def test_bot_that_takes_a_global_name_fails_in_a_second_process(tmp_path: Path) -> None:
     source = (
         IMPORTS + "import os\n"
