@@ -26,7 +26,7 @@ from noughts_bots.sdk.bot import Bot
 from noughts_bots.sdk.errors import BotError, BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED, VARIANTS
 from noughts_proto.pipes import FrameTooLarge
-from noughts_referee.rules import VariantError, canonical_name
+from noughts_referee.rules import VariantError, canonical_name, is_family
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
 """The environment variable with the folder in which relative files and modules of a plugin are searched."""
@@ -56,7 +56,7 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     own_options = dict(options)
     variants = tuple(own_options.pop(VARIANTS, "").split())
     for name in variants:
-        if name != "mnk":
+        if not is_family(name):
             try:
                 canonical_name(name)
             except VariantError as error:

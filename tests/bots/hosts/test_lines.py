@@ -63,10 +63,10 @@ def test_spec_declares_the_variants_of_a_hosted_bot(kind: str, tmp_path: Path) -
     }[kind]
     (tmp_path / "agent.py").write_text("def agent(seen): return 0")
     file = f"file={tmp_path / 'agent.py'}," if kind == "py" else ""
-    spec = parse_spec(f"{kind}{{{file}variants=tictactoe mnk:7,7,4 mnk}}:{target}")
+    spec = parse_spec(f"{kind}{{{file}variants=tictactoe mnk:7,7,4 mnk cells<=16}}:{target}")
     assert parse_spec(str(spec)) == spec
     with Child(spec.kind, spec.target, *(f"{key}={value}" for key, value in spec.options.items())) as child:
-        assert list(child.hello().variants) == ["tictactoe", "mnk:7,7,4", "mnk"]
+        assert list(child.hello().variants) == ["tictactoe", "mnk:7,7,4", "mnk", "cells<=16"]
 
 
 def test_unknown_variant_in_a_spec_is_refused() -> None:
