@@ -23,6 +23,7 @@ FAULTY = {
     "other-name": "noughts_faulty:other_name",
     "no-lines": "noughts_faulty:no_lines",
     "stuck": "noughts_faulty:stuck",
+    "wide": "noughts_faulty:wide",
     "no-moves": "noughts_faulty:no_moves",
     "connect4": "noughts_faulty:other_name",
     "Upper": "noughts_faulty:other_name",
@@ -46,6 +47,9 @@ def no_moves():
 
 def stuck():
     return Variant("stuck", 2, 1, (3,), supports=(2, 1))
+
+def wide():
+    return Variant("wide", 53, 1, (3,))
 """
 
 # A variant of these tests that is installed like any other.
@@ -148,7 +152,8 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     assert "gives 7" in reasons["number"]
     assert "called 'another'" in reasons["other-name"]
     assert "at least one" in reasons["no-lines"]
-    assert "never be played" in reasons["stuck"]
+    assert "`supports` leaves cells that can never be played" in reasons["stuck"]
+    assert "at most 52 columns and 60 rows" in reasons["wide"]
     assert "leaves the first side no move" in reasons["no-moves"]
     assert "name of a built-in variant" in reasons["connect4"]
     assert "lowercase letters" in reasons["Upper"]

@@ -11,6 +11,8 @@ from noughts_referee.rules.agreement import OpeningChoice as OpeningChoice
 from noughts_referee.rules.agreement import Put as Put
 from noughts_referee.rules.agreement import Take as Take
 from noughts_referee.rules.boards import Board as Board
+from noughts_referee.rules.cells import MOST_COLUMNS as MOST_COLUMNS
+from noughts_referee.rules.cells import MOST_ROWS as MOST_ROWS
 from noughts_referee.rules.cells import cell_name as cell_name
 from noughts_referee.rules.cells import cell_names as cell_names
 from noughts_referee.rules.cells import column_name as column_name

@@ -11,13 +11,17 @@ from noughts_referee.rules.variant import Variant
 
 _TYPED = re.compile(r"(?P<layer>\d{0,9})(?P<column>[a-z]+)(?P<row>\d{0,9})")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+MOST_COLUMNS = 52
+"""The columns of the largest board: all that have names, `a` to `az`."""
+MOST_ROWS = 60
+"""The rows of the largest board: twice those of the project's own variants."""
 
 _NO_CELL = 0xFFFF_FFFF
 """The cell that hosts send for an answer that is not a cell: the largest number of a column of the protocol."""
 
 
 def column_name(column: int) -> str:
-    """Return `a` for 0, `z` for 25, `aa` for 26."""
+    """Return `a` for 0, `z` for 25, `aa` for 26. The number is less than `MOST_COLUMNS`."""
     return _LETTERS[column] if column < len(_LETTERS) else f"a{_LETTERS[column - len(_LETTERS)]}"
 
 

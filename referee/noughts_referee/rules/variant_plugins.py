@@ -8,6 +8,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from noughts_referee.rules.cells import MOST_COLUMNS, MOST_ROWS
 from noughts_referee.rules.variant import Variant, VariantError
 
 if TYPE_CHECKING:
@@ -75,18 +76,19 @@ def _check(variant: Variant) -> None:
     """Raise _PluginError unless games of the variant can be played to an end."""
     if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
         raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
+    if variant.columns > MOST_COLUMNS or variant.rows > MOST_ROWS:
+        raise _PluginError(f"a board has at most {MOST_COLUMNS} columns and {MOST_ROWS} rows")
     if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):
         raise _PluginError("`lines` must have at least one line, each a non-empty set of cells of the board")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
         raise _PluginError("`beside` must map lines to cells of the board")
-    # `Variant` keeps its argument `below` in `supports`.
     if len(variant.supports) != variant.cells:
-        raise _PluginError(f"`below` must have a set for each of the {variant.cells} cells")
+        raise _PluginError(f"`supports` must have a set for each of the {variant.cells} cells")
     occupied = 0
     while occupied != variant.full:
         free = variant.playable(variant.full & ~occupied, occupied)
         if not free:
-            raise _PluginError("`below` leaves cells that can never be played")
+            raise _PluginError("`supports` leaves cells that can never be played")
         occupied |= free
     if not variant.can_move(0, 0, 0):
         raise _PluginError("`forbids` leaves the first side no move")
