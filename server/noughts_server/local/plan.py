@@ -208,6 +208,8 @@ class PlayedGame(NamedTuple):
     outcome: Outcome
     fault: str = ""
     """The loser's fault, a phrase that follows "it", if it was known when the game was stored."""
+    is_earlier: bool = False
+    """Whether it was stored before this run, which resumes the tournament."""
 
     @property
     def is_fault(self) -> bool:

@@ -41,7 +41,7 @@ async def play_locally(
     """Play the plan to its end or until `stop`. Raise LocalError, SandboxIncomplete, or the errors of a server's start.
 
     `on_note` gets lines for the user about the sandbox, `on_game` each game as soon as it is stored, with the counts of
-    all games if there are two bots.
+    all games if there are two bots. A run that resumes an earlier one first gives it the games of that run.
 
     `export` gets the stored games in slot order up to the first gap, and the rest at the end. If the run resumes an
     earlier one, it begins with those games.

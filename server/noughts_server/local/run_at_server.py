@@ -199,6 +199,7 @@ class RunAtServer:
         """Count the games that were played before this run."""
         for game in finished_games(connection, get_tournament(connection, self._tournament.slug).id):
             self._count(game)
+            self.on_game(self._with_labels(game)._replace(is_earlier=True), self._match)
 
     def _count(self, game: FinishedGame) -> None:
         """If this is a match, count a stored game for the bot that was named first."""

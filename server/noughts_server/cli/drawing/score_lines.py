@@ -41,7 +41,7 @@ class _ScoreLines:
             int(result is Result.FIRST_WINS), int(result is Result.DRAW), int(result is Result.SECOND_WINS)
         )
         self._games += 1
-        if self._games % self._every == 0 or match.decided:
+        if not game.is_earlier and (self._games % self._every == 0 or match.decided):
             standing = self._match_text(match.statistics()) if len(self._labels) == 2 else self._standings_text()
             games = "game" if self._games == 1 and not self._total_text else "games"
             note(f"{self._games:,}{self._total_text} {games}: {standing}")

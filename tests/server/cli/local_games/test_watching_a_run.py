@@ -63,6 +63,14 @@ def test_every_option_prints_the_score_of_a_match(noughts: Any) -> None:
     assert document["games"] == 25
 
 
+@pytest.mark.parametrize("line", ["match random random --seed 1 --sprt elo0=0,elo1=5"])
+def test_the_score_of_a_resumed_run_counts_its_earlier_games(noughts: Any, tmp_path: Path, line: str) -> None:
+    (whole_line,) = score_lines(noughts(f"{line} --games 14 --every 14").stderr)
+    noughts(f"{line} --games 10 --db {tmp_path / 'm.db'}")
+    resumed = noughts(f"{line} --games 14 --every 14 --db {tmp_path / 'm.db'} --resume")
+    assert score_lines(resumed.stderr) == [whole_line]
+
+
 def test_the_confidence_interval_of_the_score_is_that_of_the_result(noughts: Any) -> None:
     result = noughts("match random random --games 60 --concurrency 8 --every 60 --seed 3")
     (line,) = score_lines(result.stderr)
