@@ -1,6 +1,5 @@
 """The folder of a course, with all its files: the database, the tokens and the settings."""
 
-import csv
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from string import Template
 from noughts_proto.security import host_of, is_loopback
 from noughts_server.core.limits import Limits
 from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
-from noughts_server.leagues.students import TOKENS_HEADER, Student, check_logins, tokens_csv
+from noughts_server.leagues.students import TOKENS_COLUMNS, CsvFile, Student, check_logins, tokens_csv
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.people.bots import COURSE_LABEL
@@ -102,7 +101,15 @@ class CourseFolder:
         return places > 0
 
     def logins(self) -> list[str]:
-        return [row["login"] for row in csv.DictReader(self.tokens.read_text(encoding="utf-8").splitlines())]
+        """Return the logins of all students. Raise LeagueProblem."""
+        return _logins(self._read_tokens())
+
+    def _read_tokens(self) -> CsvFile:
+        table = CsvFile.read(self.tokens, str(self.tokens))
+        if not {"login", "token"} <= set(table.header):
+            hint = "Give the file a first line with the names of its columns: login,name,email,token"
+            raise table.header_problem(str(self.tokens), "the columns login and token", hint)
+        return table
 
     async def create(self, course: Course, students: list[Student]) -> None:
         """Make the folder with all its files. Raise LeagueProblem if it exists and is not empty."""
@@ -113,7 +120,8 @@ class CourseFolder:
             secrets = await self._make_tokens([student.login for student in students], course.end, organiser=True)
             self.settings.write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
             _write_private(self.organiser, secrets[""] + "\n")
-            _write_private(self.tokens, TOKENS_HEADER + tokens_csv(students, secrets))
+            header = ",".join(TOKENS_COLUMNS) + "\n"
+            _write_private(self.tokens, header + tokens_csv(students, secrets))
             self.instructions.write_text(instructions(course), encoding="utf-8")
         except BaseException:
             # An unfinished course would block the next attempt.
@@ -125,7 +133,8 @@ class CourseFolder:
     async def add(self, logins: list[str]) -> int:
         """Make tokens for further students. Return the number of all students. Raise LeagueProblem."""
         course = self.read()
-        known_logins = self.logins()
+        table = self._read_tokens()
+        known_logins = _logins(table)
         check_logins(logins, lambda number: "LOGIN")
         lower_logins = {login.lower() for login in known_logins}
         if repeated_logins := [login for login in logins if login.lower() in lower_logins]:
@@ -133,8 +142,11 @@ class CourseFolder:
                 f"{', '.join(repeated_logins)}: got a student who has a token, expected a new login",
                 f"Give the student the token in {self.tokens}, or leave the login out.",
             )
-        new_lines = tokens_csv(map(Student, logins), await self._make_tokens(logins, course.end))
-        _write_private(self.tokens, self.tokens.read_text(encoding="utf-8") + new_lines)
+        secrets = await self._make_tokens(logins, course.end)
+        new_lines = tokens_csv(map(Student, logins), secrets, table.header, table.separator)
+        # The other tokens stay in the file if the disk is full.
+        with self.tokens.open("a", encoding=table.encoding, newline="") as stream:
+            stream.write(new_lines if table.ends_line else f"\n{new_lines}")
         return len(known_logins) + len(logins)
 
     async def _make_tokens(
@@ -169,6 +181,10 @@ async def keep_deadline(store: Store, course: Course) -> None:
     """Let the students' tokens expire when the course closes. The teacher can have changed the time in course.json."""
     expires_at = None if course.end is None else round(course.end.timestamp() * 1000)
     await store.write(partial(set_expiry, label=COURSE_LABEL, expires_at=expires_at))
+
+
+def _logins(table: CsvFile) -> list[str]:
+    return [row.get("login", "") for row in table.documents()]
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -2,10 +2,11 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 from noughts_server.core.plain_text import spreadsheet_cell
 from noughts_server.core.text_files import TextLines, WrongBytes
@@ -13,7 +14,7 @@ from noughts_server.leagues.course import ORGANISER, LeagueProblem
 
 _MOST_STUDENTS = 2_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-TOKENS_HEADER = "login,name,email,token\n"
+TOKENS_COLUMNS = ("login", "name", "email", "token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,36 +26,87 @@ class Student:
     email: str = ""
 
 
+class Row(NamedTuple):
+    """A row of a CSV file."""
+
+    line: int
+    """The number of its first line."""
+    text: str
+    """Its lines, unchanged."""
+    cells: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """The rows of a CSV file that are not empty. Spreadsheets separate cells by commas, semicolons or tabs."""
+
+    rows: list[Row]
+    separator: str
+    encoding: str
+    ends_line: bool
+    """Whether the file ends with a line break."""
+
+    @classmethod
+    def read(cls, file: Path, subject: str) -> "CsvFile":
+        """Read a file. Raise LeagueProblem that begins with the subject."""
+        try:
+            with TextLines(file) as text:
+                lines = list(text)
+        except OSError as error:
+            raise LeagueProblem(f"{subject}: {error.strerror}") from error
+        except WrongBytes as error:
+            raise LeagueProblem(f"{subject}, {error}", error.fix) from error
+        first_line = next(filter(str.strip, lines), "")
+        separator = max(",;\t", key=first_line.count)
+        reader = csv.reader(lines, delimiter=separator)
+        rows = []
+        begin = 0
+        for cells in reader:
+            row = Row(begin + 1, "".join(lines[begin : reader.line_num]), [cell.strip() for cell in cells])
+            begin = reader.line_num
+            if any(row.cells):
+                rows.append(row)
+        return cls(
+            rows=rows,
+            separator=separator,
+            encoding=text.encoding,
+            ends_line=bool(lines) and lines[-1].endswith("\n"),
+        )
+
+    @property
+    def header(self) -> list[str]:
+        """Return the names of the columns: the cells of the first row."""
+        return [cell.lower() for cell in self.rows[0].cells] if self.rows else []
+
+    def documents(self) -> list[dict[str, str]]:
+        """Return the rows after the header, by the names of their columns. Cells can be missing."""
+        return [dict(zip(self.header, row.cells, strict=False)) for row in self.rows[1:]]
+
+    def header_problem(self, subject: str, expected: str, hint: str) -> LeagueProblem:
+        """Return the problem that the header is wrong."""
+        line, text, _ = self.rows[0] if self.rows else Row(1, "", [])
+        return LeagueProblem(f"{subject}, line {line}: got {text.rstrip()!r}, expected {expected}", hint)
+
+
 def read_class(file: Path) -> list[Student]:
     """Return the students of a CSV file, or of a file with a login a line. Raise LeagueProblem."""
-    try:
-        with TextLines(file) as text:
-            lines = [line.rstrip("\n") for line in text if line.strip()]
-    except OSError as error:
-        raise LeagueProblem(f"--students {file}: {error.strerror}") from error
-    except WrongBytes as error:
-        raise LeagueProblem(f"--students {file}, {error}", error.fix) from error
-    header = [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])] if lines else []
-    has_header = "login" in header
-    if has_header:
-        delimiter = next((separator for separator in ",;\t" if separator in lines[0]), ",")
-        rows = (dict(zip(header, row, strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter))
+    subject = f"--students {file}"
+    table = CsvFile.read(file, subject)
+    rows = table.rows
+    if "login" in table.header:
+        rows = rows[1:]
         students = [
-            Student(
-                login=row.get("login", "").strip(), name=row.get("name", "").strip(), email=row.get("email", "").strip()
-            )
-            for row in rows
+            Student(login=row.get("login", ""), name=row.get("name", ""), email=row.get("email", ""))
+            for row in table.documents()
         ]
-    elif len(header) > 1:
+    elif len(table.header) > 1:
         hint = "Name the column with the logins `login`, in the first line."
-        raise LeagueProblem(f"--students {file}, line 1: got {lines[0]!r}, expected a column `login`", hint)
+        raise table.header_problem(subject, "a column `login`", hint)
     else:
-        students = [Student(line.strip()) for line in lines]
+        students = [Student(row.text.strip()) for row in rows]
     if not 1 <= len(students) <= _MOST_STUDENTS:
-        raise LeagueProblem(f"--students {file}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
-    check_logins(
-        [student.login for student in students], lambda number: f"--students {file}, line {number + has_header}"
-    )
+        raise LeagueProblem(f"{subject}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
+    check_logins([student.login for student in students], lambda number: f"{subject}, line {rows[number - 1].line}")
     return students
 
 
@@ -75,11 +127,16 @@ def check_logins(logins: list[str], place: Callable[[int], str]) -> None:
         seen.add(login.lower())
 
 
-def tokens_csv(students: Iterable[Student], secrets: dict[str, str]) -> str:
+def tokens_csv(
+    students: Iterable[Student],
+    secrets: Mapping[str, str],
+    columns: Sequence[str] = TOKENS_COLUMNS,
+    separator: str = ",",
+) -> str:
     """Return a line for each student, with the student's token."""
     text = StringIO()
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv.DictWriter(text, columns, restval="", extrasaction="ignore", delimiter=separator, lineterminator="\n")
     for student in students:
-        cells = [spreadsheet_cell(text) for text in (student.login, student.name, student.email)]
-        lines.writerow([*cells, secrets[student.login]])
+        cells = {name: spreadsheet_cell(value) for name, value in asdict(student).items()}
+        lines.writerow({**cells, "token": secrets[student.login]})
     return text.getvalue()

@@ -1,5 +1,6 @@
 """The nights of a course: when they begin, what is played, and how long that takes."""
 
+import csv
 import json
 import re
 import time
@@ -297,6 +298,50 @@ async def test_late_student_is_refused_with_a_fix(tmp_path: Path) -> None:
         await folder.add(["bob"])
     assert str(folder.settings) in refused.value.hint
     assert folder.logins() == ["ada"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", ""])
+async def test_late_student_is_appended_to_tokens_that_a_spreadsheet_has_saved(
+    tmp_path: Path, separator: str, encoding: str, end: str
+) -> None:
+    folder = CourseFolder(tmp_path / "ai")
+    await folder.create(COURSE, [Student("ada", "Åda")])
+    saved = folder.tokens.read_text().replace(",", separator).removesuffix("\n") + end
+    folder.tokens.write_text(saved, encoding=encoding)
+    before = folder.tokens.read_bytes()
+    assert await folder.add(["bob", "eve"]) == 3
+    assert folder.tokens.read_bytes().startswith(before)
+    rows = list(csv.DictReader(folder.tokens.read_text("utf-8-sig").splitlines(), delimiter=separator))
+    assert [row["login"] for row in rows] == folder.logins() == ["ada", "bob", "eve"]
+    assert len({row["token"] for row in rows} - {""}) == 3
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (b"login,name,email,token\nada,\xc5da,,noughts_x\n", "line 2: got the byte 0xC5"),
+        (
+            b"user,name,email,token\nada,,,noughts_x\n",
+            "line 1: got 'user,name,email,token', expected the columns login",
+        ),
+        (b"login,name\nada,Ada\n", "line 1: got 'login,name', expected the columns login and token"),
+        (b"", "line 1: got '', expected the columns login and token"),
+    ],
+)
+async def test_damaged_tokens_are_refused_before_a_token_is_made(tmp_path: Path, content: bytes, expected: str) -> None:
+    folder = CourseFolder(tmp_path / "ai")
+    await folder.create(COURSE, [Student("ada")])
+    folder.tokens.write_bytes(content)
+    with pytest.raises(LeagueProblem, match=re.escape(f"{folder.tokens}, {expected}")):
+        await folder.add(["bob"])
+    assert folder.tokens.read_bytes() == content
+    store = await Store.open(url_of(folder.database))
+    try:
+        assert {token.owner for token in await store.read(list_tokens)} == {"ada", ORGANISER}
+    finally:
+        await store.close()
 
 
 def test_all_wrong_keys_and_missing_ones_are_named_at_once(tmp_path: Path) -> None:
