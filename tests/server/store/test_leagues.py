@@ -11,7 +11,8 @@ from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.standings import standings
 from noughts_server.store.people.bots import log_in, retire_bot
 from noughts_server.store.people.tokens import create_owner
-from noughts_server.store.tournaments.entries import withdraw_entry
+from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
+from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.leagues import (
     WEEK_MS,
     create_league,
@@ -22,7 +23,13 @@ from noughts_server.store.tournaments.leagues import (
     stop_league,
 )
 from noughts_server.store.tournaments.scheduled_starts import start_or_cancel
-from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament
+from noughts_server.store.tournaments.tournaments import (
+    Tournament,
+    cancel_tournament,
+    get_tournament,
+    pause_tournament,
+    start_tournament,
+)
 from tests.support.arena import NOW, Arena
 
 BOTS = ("ada", "bob", "cleo", "dora")
@@ -60,6 +67,21 @@ async def test_the_next_season_has_the_same_entries_and_another_seed(arena: Aren
     assert await arena.store.read(ended_leagues) == []
     league = await arena.store.read(partial(get_league, slug="cup-2"))
     assert (league.slug, league.season) == ("cup", 2)
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_games_added_to_the_first_season_are_played_in_the_next_one(arena: Arena, late: bool) -> None:
+    await first_season(arena)
+    if late:
+        owner = await arena.store.write(partial(create_owner, name="alice"))
+        await arena.store.write(partial(pause_tournament, slug="cup", now_ms=NOW))
+        await arena.store.write(partial(log_in, owner_id=owner, name="emil", now_ms=NOW))
+        await arena.store.write(partial(join_tournament, slug="cup", bot="emil", owner_id=owner))
+        await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    await play_all_games(arena, await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=4)))
+    second = await next_season(arena)
+    assert second is not None
+    assert second.settings.games_per_pair == 6
 
 
 async def test_seasons_start_a_whole_number_of_weeks_apart(arena: Arena) -> None:

@@ -1,5 +1,6 @@
 """Leagues: tournaments that repeat. Each season is a tournament with the same settings and entries and a new seed.
 
+The settings are those of the first season, also the games or rounds by which it was extended.
 After the end of a season, the next season is opened with a scheduled start. Bots can join and withdraw until then. At
 most one season runs at a time, so a season that is extended delays the next one.
 """
@@ -138,12 +139,9 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
     missed = max(0, now_ms - previous) // league.interval_ms
     start_at = previous + (missed + 1) * league.interval_ms
     title = f"{first.settings.title[: LONGEST_TITLE - 20]}, season {number}" if first.settings.title else ""
-    games = first.settings.games_per_pair
-    if first.settings.schedule.base is None and first.base_games_per_pair is not None:
-        games = first.base_games_per_pair  # without the games of an extension
     new = NewTournament(
         slug=_free_slug(connection, league.slug, number),
-        settings=replace(first.settings, seed=secrets.randbits(64), title=title, games_per_pair=games),
+        settings=replace(first.settings, seed=secrets.randbits(64), title=title),
         joining=Joining(first.joining.entries_min, first.joining.entries_max, None, None, start_at),
         seed_kind=SeedKind.DRAWN,
         own_rated=newest.own_rated,
