@@ -178,13 +178,18 @@ def _outcome(result: int, termination: int) -> Outcome:
     return Outcome(Result(result), Termination(termination))
 
 
+def bytes_of_a_move(cells: int) -> int:
+    """Return the size of a packed move on a board with this number of cells."""
+    return 1 if cells <= 256 else 2
+
+
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:
-    """Pack cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
-    return bytes(moves) if cells <= 256 else _packer("H", len(moves))(*moves)
+    """Pack cells as `bytes_of_a_move` each, little endian."""
+    return bytes(moves) if bytes_of_a_move(cells) == 1 else _packer("H", len(moves))(*moves)
 
 
 def unpack_moves(packed: bytes, cells: int) -> list[int]:
-    return list(packed) if cells <= 256 else _unpack("H", packed)
+    return list(packed) if bytes_of_a_move(cells) == 1 else _unpack("H", packed)
 
 
 def pack_times(times_us: Sequence[int]) -> bytes:

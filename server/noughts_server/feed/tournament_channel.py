@@ -9,7 +9,7 @@ from itertools import islice
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.work_units import FinishedGame, bytes_of_a_move
 from noughts_server.feed.channel import Channel, ChannelContext, GameFollowers
 from noughts_server.feed.observer import RunningGame, ScheduledGameKey, WatchableGames
 from noughts_server.feed.stored import end_message, read_featured, read_tournament
@@ -42,7 +42,7 @@ class _TournamentState:
         """The standings that watchers have, by label."""
         self.packed_moves = 0
         """The bytes of all committed moves."""
-        self.bytes_per_move = 1 if parse_variant(message.variant).cells <= 256 else 2
+        self.move_bytes = bytes_of_a_move(parse_variant(message.variant).cells)
         self.ticks_after_end = 0
         self.set_state(message)
 
@@ -64,7 +64,7 @@ class _TournamentState:
         """Return the changes since the last call, with these running games; None without any."""
         self.now.games_running = running
         self.now.live_games[:] = live_games
-        self.now.plies = self.packed_moves // self.bytes_per_move
+        self.now.plies = self.packed_moves // self.move_bytes
         rows = [row for label, row in self.rows.items() if self.sent_rows.get(label) != row]
         if not rows and self.now == self.sent:
             return None

@@ -10,7 +10,7 @@ from operator import attrgetter
 import structlog
 
 from noughts_referee.rules import FORFEITS, is_fault
-from noughts_referee.work_units import FinishedGame, GameConditions
+from noughts_referee.work_units import FinishedGame, GameConditions, bytes_of_a_move
 from noughts_server.core.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED_HERE
@@ -62,8 +62,7 @@ def _log_fault(game: FinishedGame, conditions: GameConditions, sessions: Session
     loser = game.second if outcome.loser == 1 else game.first
     bot = sessions.name(conditions.players[loser])
     reason = {"fault": game.fault} if game.fault else {}
-    bytes_a_move = 1 if conditions.variant.cells <= 256 else 2
-    ply = len(game.moves) // bytes_a_move
+    ply = len(game.moves) // bytes_of_a_move(conditions.variant.cells)
     name = game_name(conditions.name, game.ordinal)
     termination = str(outcome.termination)
     logger.info("fault", game=name, bot=bot, termination=termination, **reason, ply=ply)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noughts_referee.rules import FAULTS, Result, Termination, parse_variant
-from noughts_referee.work_units import FinishedGame, pack_moves
+from noughts_referee.work_units import FinishedGame, bytes_of_a_move
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
@@ -73,8 +73,7 @@ def opening_of(game: FinishedGame, variant: str) -> bytes:
     if not game.opening_plies:
         return b""
     rules = parse_variant(variant)
-    bytes_of_a_move = len(pack_moves([0], rules.cells))
-    return game.moves[: rules.given_plies(game.opening_plies) * bytes_of_a_move]
+    return game.moves[: rules.given_plies(game.opening_plies) * bytes_of_a_move(rules.cells)]
 
 
 class _SameGames(NamedTuple):

@@ -24,7 +24,12 @@ def signed(seed: int) -> int:
     return seed - (1 << 64) if seed >> 63 else seed
 
 
+def unsigned(number: int) -> int:
+    """Return the number that `signed` was given."""
+    return number & ((1 << 64) - 1)
+
+
 def stored_seed(row: Row[Any]) -> int:
     """Return the seed of a row of `tournaments`."""
-    seed: int = row.seed & ((1 << 64) - 1)
+    seed = unsigned(row.seed)
     return OldSeed(seed) if row.seed_kind == SeedKind.OLD else seed

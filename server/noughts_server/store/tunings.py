@@ -26,7 +26,7 @@ from noughts_server.store.engine.schema import (
     tuning_workers,
     tunings,
 )
-from noughts_server.store.seeds import signed
+from noughts_server.store.seeds import signed, unsigned
 
 LEASE_MS = 60_000
 """The milliseconds after which a claim ends, and after which a silent worker no longer counts."""
@@ -403,7 +403,7 @@ def _read_row(row: Row[Any]) -> StoredTuning:
         tuning=Tuning(
             parameters=tuple(_read_parameter(document) for document in row.parameters),
             iterations=row.iterations,
-            seed=row.seed & ((1 << 64) - 1),
+            seed=unsigned(row.seed),
         ),
         pairs=row.pairs,
         conditions=row.conditions,

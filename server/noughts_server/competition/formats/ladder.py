@@ -236,7 +236,7 @@ class Ladder:
         self._note_live(first, second)
 
     def record_result(self, first: int, second: int, first_points: float, second_points: float) -> None:
-        """Record that the pairing of these two bots is over. Void games give no points."""
+        """Record the points of a pairing that is over. A void game counts as a draw."""
         one, other = self._bots[first], self._bots[second]
         for bot in (one, other):
             self._stop_waiting(bot)  # the places of waiting bots depend on their ratings and turns

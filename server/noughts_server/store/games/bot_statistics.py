@@ -13,11 +13,12 @@ from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.competition.score import Score
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import in_batches
-from noughts_server.store.engine.schema import bot_scores, bots, rating_lists, ratings
+from noughts_server.store.engine.schema import bot_scores, bots, ratings
 from noughts_server.store.games.bot_games import ScoreBySide, newest_bot_games
 from noughts_server.store.games.games import StoredGame
 from noughts_server.store.games.trophies import Trophy, trophies_of
 from noughts_server.store.people.bots import get_bot
+from noughts_server.store.ratings.rater import list_key
 
 _WON = (Result.FIRST_WINS, Result.SECOND_WINS)
 """The result of a game that the first or the second side won."""
@@ -129,8 +130,7 @@ def _best_wins(connection: Connection, won: Mapping[tuple[str, str], StoredGame]
         names |= {row.id: row.name for row in rows}
     for rating_list in sorted({rating_list for _, rating_list in won}):
         variant, _, time_class = rating_list.rpartition("/")
-        of_name = (rating_lists.c.variant == variant, rating_lists.c.time_class == time_class)
-        key = connection.scalar(select(rating_lists.c.id).where(*of_name))
+        key = list_key(connection, variant, time_class)
         beaten = [bot_id for bot_id, name in names.items() if (name, rating_list) in won]
         for keys in in_batches(beaten):
             rated = select(ratings.c.bot_id, ratings.c.rating).where(

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, case, select, update
 
 from noughts_referee.game import LostGame
 from noughts_referee.rules import DISCONNECTIONS, Outcome, Result, Termination
 from noughts_referee.work_units import FinishedGame
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import Kind, bots, entries, entries_with_bots, game_notes, games
 from noughts_server.store.tournaments.tournaments import get_tournament
 
@@ -80,15 +81,8 @@ def has_crashed(connection: Connection, note: GameNote) -> bool:
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
     """Store notes. They replace earlier notes on the same side of a game."""
     last_notes = {(note.tournament, note.ordinal, note.side): note for note in notes}
-    rows = [note._replace(text=_shortened(note.text))._asdict() for note in last_notes.values()]
-    if not rows:
-        return
-    column = game_notes.c
-    for row in rows:
-        key = (column.tournament_id == row["tournament"], column.ordinal == row["ordinal"], column.side == row["side"])
-        connection.execute(delete(game_notes).where(*key))
-    values = [{"tournament_id": row.pop("tournament"), **row} for row in rows]
-    connection.execute(insert(game_notes), values)
+    rows = [(note.tournament, note.ordinal, note.side, _shortened(note.text)) for note in last_notes.values()]
+    upsert(connection, game_notes, rows, replace=("text",))
 
 
 def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, func, select
 
 from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.work_units import bytes_of_a_move
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.turns import give_way
 from noughts_server.store.engine.bulk import in_batches
@@ -114,7 +115,7 @@ def _played(connection: Connection, tournament: Tournament, most: int) -> list[_
     """Return up to `most` of the tournament's last games, without void games and those without moves."""
     numbers = select(entries.c.number, entries.c.bot_id).where(entries.c.tournament_id == tournament.id)
     bot_of = {row.number: row.bot_id for row in connection.execute(numbers)}
-    bytes_per_move = 1 if parse_variant(tournament.settings.variant).cells <= 256 else 2
+    move_bytes = bytes_of_a_move(parse_variant(tournament.settings.variant).cells)
     g = games_table.c
     statement = (
         select(g.ordinal, g.ended_at, g.first_entry, g.second_entry, g.result, g.termination, func.length(g.moves))
@@ -134,7 +135,7 @@ def _played(connection: Connection, tournament: Tournament, most: int) -> list[_
                     bots=(bot_of[first], bot_of[second]),
                     result=Result(result),
                     termination=Termination(termination),
-                    plies=length // bytes_per_move,
+                    plies=length // move_bytes,
                 )
             )
     return played

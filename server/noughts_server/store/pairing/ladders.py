@@ -31,7 +31,7 @@ class StoredLadder:
         self._gone = {row.number for row in rows if row.withdrawn_at is not None}
         self._absent: set[int] = set()
         history = self._history(connection, tournament.id)
-        anchors = {row.number: row.anchor - START for row in rows if row.anchor is not None}
+        anchors = {row.number: anchor for row in rows if (anchor := _in_ladder(row.anchor)) is not None}
         self._ladder = Ladder.rebuild(sorted(self._entries), self._gone, history, anchors)
 
     def take(self, stored: Iterable[FinishedGame]) -> None:

@@ -341,7 +341,7 @@ def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> Non
     state = FoldingState()
     row = tournament_rows(connection, [tournament_id])[tournament_id]
     progress = state.progress(connection, row)
-    waiting = dict(_stored_after(connection, tournament_id, row.folded))
+    waiting = progress.beyond
     if not waiting:
         return
     last = max(waiting)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, and_, func, select
 
 from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.work_units import bytes_of_a_move
 from noughts_server.store.engine.schema import byes, games, pairings
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.standings import Standing
@@ -13,15 +14,13 @@ from noughts_server.tables.stories import Bye, PlayedGame, Story, story_of
 MOST_GAMES_OF_STORY = 100_000
 """A story reads all games, without their moves. Tournaments with more games have none."""
 _ROWS_AT_ONCE = 1_000
-_SMALL_BOARD = 256
-"""The moves of boards with up to this many cells have one byte each, others two: see `unpack_moves`."""
 
 
 def read_story(connection: Connection, tournament: Tournament, table: Sequence[Standing]) -> Story | None:
     """Return the story of a finished tournament with these standings; None if it has none or too many games."""
     if not 0 < tournament.games_total <= MOST_GAMES_OF_STORY:
         return None
-    move_bytes = 1 if parse_variant(tournament.settings.variant).cells <= _SMALL_BOARD else 2
+    move_bytes = bytes_of_a_move(parse_variant(tournament.settings.variant).cells)
     of_pairing = and_(pairings.c.tournament_id == games.c.tournament_id, pairings.c.ordinal == games.c.ordinal)
     statement = (
         select(
