@@ -485,14 +485,14 @@ class FrameConnection:
         """Send heartbeats to quiet bots, and to all bots that play with clocks if network time is not charged.
 
         End the stream of an idle bot that does not echo heartbeats or acknowledge frames. A bot that owes an answer can
-        be thinking, so only its clock counts.
+        be thinking, and one with a timed question in the outbox can prepare for the game, so only their clocks count.
         """
         period = self._settings.heartbeat
         stuck_at = stuck_for = 0
         while True:
             await asyncio.sleep(period)
-            owes = self._owes_answers()
-            stuck = stream.frame > stream.done_through and not owes
+            is_busy = self._owes_answers() or (stream.free_until > 0 and bool(self.player.outbox.turns_timed))
+            stuck = stream.frame > stream.done_through and not is_busy
             stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
             stuck_at = stream.frame
             if stuck_for >= _HEARTBEATS_MISSED:
@@ -506,7 +506,7 @@ class FrameConnection:
             quiet = (now - self._referee.stalls.within(round(stream.last_read * 1e6), now)) / 1e6 - stream.last_read
             if quiet < period and not (stream.round_trips.is_measured and self._plays_with_clocks()):
                 continue
-            if quiet > period * _HEARTBEATS_MISSED and not owes:
+            if quiet > period * _HEARTBEATS_MISSED and not is_busy:
                 raise StreamClosed(
                     grpc.StatusCode.DEADLINE_EXCEEDED,
                     "HEARTBEAT_MISSED",

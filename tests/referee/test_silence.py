@@ -364,6 +364,18 @@ async def test_a_bot_that_never_acknowledges_a_frame_is_disconnected(heartbeat_s
         assert await first.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "FRAME_NOT_ACKNOWLEDGED")
 
 
+async def test_a_bot_that_prepares_before_it_acknowledges_stays_online(heartbeat_server: Loopback) -> None:
+    async with raw_bot(heartbeat_server, 1, prepares=True) as first, raw_bot(heartbeat_server, 2) as second:
+        heartbeat_server.referee.add(unit(conditions(time="600+1"), 1))
+        frame = await first.next_numbered_frame()
+        assert not frame.turns.game
+        await second.next_acknowledged_frame()
+        for _ in range(6):
+            await exchange_heartbeats(heartbeat_server, first, second)
+        await first.send(done=frame.frame)
+        assert await first.next_questions()
+
+
 async def test_a_bot_that_thinks_before_it_acknowledges_stays_online(heartbeat_server: Loopback) -> None:
     async with raw_bot(heartbeat_server, 1) as first, raw_bot(heartbeat_server, 2) as second:
         heartbeat_server.referee.add(unit(conditions(), 1))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -18,16 +19,18 @@ from noughts_bots.reference.random_ import Random
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.core.errors import AddressUnusable, DatabaseUnreachable
+from noughts_server.core.errors import AddressUnusable
 from noughts_server.monitoring import prometheus
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
+from noughts_server.store.engine import database
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
+from tests.support.loopback import wait_until
 from tests.support.metrics import Samples, health, scrape
 from tests.support.patience import PATIENCE
 
@@ -140,15 +143,19 @@ async def test_status_agrees_with_the_metrics(cup_server: CupServer) -> None:
     assert (await cup_server.status()).draining
 
 
-async def test_health_says_why_a_server_cannot_work(cup_server: CupServer) -> None:
-    address = cup_server.server.metrics_address
-    assert address is not None
-    assert await health(address) == (200, "ok\n")
-    cup_server.server.store.outage = DatabaseUnreachable("the cable is cut")
-    status, text = await health(address)
-    cup_server.server.store.outage = None
-    assert status == 503
-    assert text == "its server cannot be reached\n"
+async def test_health_says_why_a_server_cannot_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    path = tmp_path / "noughts.db"
+    settings = ServerSettings("127.0.0.1:0", f"sqlite:///{path}", metrics="127.0.0.1:0")
+    async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
+        address = server.metrics_address
+        assert address is not None
+        assert await health(address) == (200, "ok\n")
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            tasks.create_task(server.store.try_to_write())
+            await wait_until(lambda: server.store.outage is not None)
+            assert await health(address) == (503, "another process has locked it\n")
 
 
 async def test_metrics_are_off_by_default(tmp_path: Path) -> None:
