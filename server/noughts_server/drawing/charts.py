@@ -190,7 +190,7 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
 
     chart = Chart(PAGE, across=(first, last), up=(least, most))
     chart.rules(Tick(value, f"{value:.0f}") for value in round_numbers(least, most))
-    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(first, last))
+    chart.labels(count_ticks(first, last))
     chart.band(zip(games[settled], lower[settled], strict=True), zip(games[settled], upper[settled], strict=True))
     chart.marks(Tick(since, version) for since, version in versions if first <= since <= last)
     line = [*zip(games, ratings, strict=True)]
@@ -250,7 +250,7 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     frame = PAGE._replace(left=72)  # The words at the left are longer than numbers.
     chart = Chart(frame, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
     chart.rules([Tick(upper, _("gain"), "h1"), Tick(0, "0"), Tick(lower, _("no gain"), "h0")])
-    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
+    chart.labels(count_ticks(0, last))
     chart.line(points)
     llr = number_text(ratios[-1], ".2f")
     words = _("LLR after each pair of games, up to %(llr)s after %(pairs)s.", llr=llr, pairs=number_text(last))
@@ -273,7 +273,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
     points = [(float(ply), value * (1 - distance / farthest / 2)) for ply, value, distance in values]
     chart = Chart(PAGE, across=(0, plies), up=(-1.1, 1.1))
     chart.rules([Tick(1, ""), Tick(0, _("draw")), Tick(-1, "")])
-    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, plies) if value == round(value))
+    chart.labels(count_ticks(0, plies))
     for stretch in _stretches(points):
         chart.line(stretch)
     marked = [point for point in points if point[0] in mistakes]
@@ -317,6 +317,13 @@ def charts_css() -> str:
 def heat_map_css() -> str:
     """Return the style sheet of the colours from all games lost to all won, for light and for dark displays."""
     return (files(__package__) / "heat_map.css").read_text(encoding="utf-8")
+
+
+def count_ticks(least: float, most: float) -> Iterator[Tick]:
+    """Yield the labels of round whole numbers between two values."""
+    for number in round_numbers(least, most):
+        if number == round(number):
+            yield Tick(number, f"{number:,.0f}")
 
 
 def round_numbers(least: float, most: float) -> list[float]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import escape
 
-from noughts_server.drawing.charts import PAGE, Chart, DrawnChart, Frame, Point, Tick, round_numbers
+from noughts_server.drawing.charts import PAGE, Chart, DrawnChart, Frame, Point, Tick, count_ticks, round_numbers
 
 FILE = Frame(width=900, height=260, left=84, right=24, top=44, bottom=60)
 """The frame of a chart in a file."""
@@ -25,7 +25,7 @@ def tuning_chart(
     last = points[-1][0]
     chart = Chart(frame, across=(0, last), up=(least, most))
     chart.rules(Tick(value, f"{value:g}") for value in round_numbers(least, most))
-    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
+    chart.labels(count_ticks(0, last))
     if titles:
         chart.titles("iterations", name)
     if interval is not None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, round_numbers
+from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, count_ticks, round_numbers
 from noughts_server.tables.time_histogram import TimeHistogram
 
 _WIDTH = 900
@@ -55,7 +55,7 @@ def llr_chart(points: Sequence[tuple[int, float]], lower: float, upper: float) -
     most = max(upper, *ratios) + padding
     chart = Chart(_frame(340), across=(0, games), up=(least, most))
     chart.rules(Tick(value, f"{value:.2f}") for value in round_numbers(least, most))
-    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, games) if value == round(value))
+    chart.labels(count_ticks(0, games))
     chart.titles("games", "LLR")
     chart.line(points, "series-1")
     chart.line([(0, upper), (games, upper)], "bound series-2")

@@ -57,7 +57,7 @@ def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
 
 def _picture(title: str, curve: Sequence[Evaluation]) -> str:
     # This module needs the extra `charts`.
-    from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, round_numbers
+    from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, count_ticks
 
     series = [
         (f"against {opponent}, moving {moving}", [row for row in curve if (row.opponent, row.side) == (opponent, side)])
@@ -70,7 +70,7 @@ def _picture(title: str, curve: Sequence[Evaluation]) -> str:
     most_games = max((row.games for row in curve), default=0)
     chart = Chart(frame, across=(0, most_games), up=(0, 1))
     chart.rules(Tick(points / 5, f"{points / 5:.2f}") for points in range(6))
-    chart.labels(Tick(games, f"{games:,.0f}") for games in round_numbers(0, most_games))
+    chart.labels(count_ticks(0, most_games))
     chart.titles("games learnt", "points a game (exact)")
     for number, (_, rows) in enumerate(series):
         points = [(row.games, row.points) for row in rows]
