@@ -170,7 +170,7 @@ def _standing(standing: tournaments_pb2.Standing, place: int) -> dict[str, Any]:
 
 
 def _game(game: pb.WatchedGame) -> dict[str, Any]:
-    document = {
+    document: dict[str, Any] = {
         "game": game.name,
         "variant": game.variant,
         "first": game.first,
@@ -181,7 +181,7 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
         document["first_time"] = str(time_control(game.first_time))
         document["second_time"] = str(time_control(game.second_time))
     if game.HasField("time_factor"):
-        document["time_factor"] = str(game.time_factor)
+        document["time_factor"] = game.time_factor
     first_score, second_score = scores_of(game)
     return {
         **document,
