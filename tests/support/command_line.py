@@ -21,7 +21,11 @@ _application = cache(application)
 
 
 def invoke(
-    words: Sequence[str], *, code: int | None = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
+    words: Sequence[str],
+    *,
+    code: int | None = 0,
+    stdin: str | bytes | None = None,
+    env: Mapping[str, str | None] | None = None,
 ) -> Result:
     """Run `noughts` with these words; fail unless it exits with `code` (None: any). `env`: changed variables."""
     with _own_logging():

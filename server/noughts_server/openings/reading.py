@@ -93,7 +93,7 @@ def read_openings(
 
 def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
     """Return the cells of one opening in playing order, without checking that they are legal. Raises OpeningError."""
-    if line[0] in "{[":
+    if line.startswith(("{", "[")):
         return _read_json(line, variant)
     if _OFFSETS.fullmatch(line):
         return _read_offsets(line, variant)

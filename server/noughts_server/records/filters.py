@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from noughts_referee.rules import Termination, VariantError, canonical_name
+from noughts_referee.rules import Termination, VariantError, canonical_name, parse_variant
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.reading import read_opening
 from noughts_server.records.recorded_game import RecordError, variant_of
@@ -43,6 +43,13 @@ class RecordFilter:
                 self.variant = canonical_name(self.variant)
             except VariantError as error:
                 raise ValueError(f"--variant {error.got!r}: expected {error.expected}") from error
+            if self.opening is not None:
+                try:
+                    read_opening(self.opening, parse_variant(self.variant))
+                except OpeningError as error:
+                    raise ValueError(
+                        f"--opening {self.opening!r}: got {error.got}, expected {error.expected}"
+                    ) from error
 
     def __call__(self, game: RecordedGame) -> bool:
         names = (game.first, game.second)

@@ -11,6 +11,7 @@ of rules, and `C[opening move]`.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -223,15 +224,17 @@ def _agreement(facts: dict[str, str]) -> dict[str, Any]:
 def _time_factor(facts: dict[str, str]) -> dict[str, Any]:
     """Return the factor of the times, as lines of JSON have it."""
     try:
-        return {"time_factor": float(facts[_TIME_FACTOR])}
+        factor = float(facts[_TIME_FACTOR])
     except (KeyError, ValueError):
         return {}
+    return {"time_factor": factor} if 0 < factor < math.inf else {}
 
 
 def _tournament(facts: dict[str, str]) -> dict[str, Any]:
     """Return what the last game says about its tournament, as lines of JSON have it."""
     try:
         tournament = json.loads(facts.get("tournament", ""))
+        json.dumps(tournament, allow_nan=False)  # raises ValueError for NaN and infinity
     except (ValueError, RecursionError):
         return {}
     return {"tournament": tournament} if isinstance(tournament, dict) else {}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_server.records.json_lines import json_line
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.records.replay import record_errors
 from noughts_server.records.sgf import read_sgf, sgf_text
@@ -156,6 +157,27 @@ def test_the_factor_of_scaled_times_is_kept_in_sgf() -> None:
     record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"time_factor": 0.333})
     (placed,) = read_sgf(sgf_text(record).splitlines(keepends=True))
     assert placed.game == record
+
+
+@pytest.mark.parametrize("factor", ["nan", "inf", "-1", "0", "fast"])
+def test_invalid_factors_in_sgf_are_ignored(factor: str) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"time_factor": 0.333})
+    text = sgf_text(record).replace("0.333", factor)
+    assert f"time factor: {factor}" in text
+    (placed,) = read_sgf(text.splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert "time_factor" not in placed.game.more
+    assert json_line(placed.game)
+
+
+@pytest.mark.parametrize("document", ["{'a': NaN}", "{'a': -Infinity}", "{'a': 1e999}"])
+def test_facts_about_a_tournament_with_invalid_numbers_are_ignored(document: str) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more={"tournament": {"games": 77}})
+    text = sgf_text(record).replace('{"games": 77}', document.replace("'", '"'))
+    assert document.replace("'", '"') in text
+    (placed,) = read_sgf(text.splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert "tournament" not in placed.game.more
 
 
 @pytest.mark.parametrize("factor", ["x", 0, -1, True, None, [2.0]])

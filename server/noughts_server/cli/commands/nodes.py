@@ -1,6 +1,5 @@
 """`noughts nodes`: the members of a cluster, for operators and for the health checks of containers."""
 
-import socket
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import RenderableType
@@ -37,6 +36,7 @@ def nodes(
     output: OutputOptions,
 ) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
+    from noughts_server.runtime.machine import host_name
     from noughts_server.store.games.machines import machines
     from noughts_server.store.nodes import members
     from noughts_server.store.tournaments.stops import stopped_tournaments
@@ -48,8 +48,8 @@ def nodes(
         ),
     )
     if here:
-        nodes = [node for node in nodes if socket.gethostname().startswith(node.host)]
-        scores = [score for score in scores if socket.gethostname().startswith(score.machine)]
+        nodes = [node for node in nodes if node.host == host_name()]
+        scores = [score for score in scores if score.machine == host_name()]
     documents = [
         {
             "name": node.name,

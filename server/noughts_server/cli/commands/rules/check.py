@@ -44,7 +44,7 @@ def check(
             if line.isspace():
                 continue
             sys.stdout.write(_judgement(line, file, number, format))
-            if lines is sys.stdin:
+            if file == "-":
                 # A program that writes a line can wait for the answer.
                 sys.stdout.flush()
     sys.stdout.flush()
@@ -53,7 +53,7 @@ def check(
 def _open_lines(file: str) -> AbstractContextManager[Iterable[str]]:
     """Return a context with the file's lines. Raises UsageProblem."""
     if file == "-":
-        return nullcontext(sys.stdin)
+        return nullcontext(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
     try:
         return TextLines(Path(file))
     except OSError as error:
@@ -75,7 +75,7 @@ def _judgement(line: str, file: str, number: int, output_format: Format) -> str:
     except MovesError as error:
         raise _unreadable(file, number, error.got, error.expected) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        got = repr(line.rstrip("\n")[:_MOST_CHARACTERS])
+        got = repr(line.rstrip("\r\n")[:_MOST_CHARACTERS])
         raise _unreadable(file, number, got, f"a variant and its moves, e.g. {_EXAMPLE}") from None
     return _answer(str(termination or "open"), kind, len(moves), output_format)
 

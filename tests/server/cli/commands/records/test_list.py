@@ -48,6 +48,9 @@ def test_list_shows_the_games_that_match_all_filters(
         "--termination late",
         "--variant chess",
         "--opening 1",
+        "--variant tictactoe --opening nosuch",
+        "--variant tictactoe --opening a1z9",
+        "--variant tictactoe --opening ''",
     ],
 )
 def test_invalid_filters_are_refused(refusal: Refusal, games_file: Path, options: str) -> None:

@@ -34,6 +34,13 @@ def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) ->
     assert text_lines[:3] == ["ply 9: illegal_move (double-three)", "ply 9: open", "ply 9: line"]
 
 
+def test_wrong_bytes_of_standard_input_are_reported_with_their_line() -> None:
+    good_line = json.dumps(LINES[0][0]).encode()
+    result = invoke(["rules", "check", "-"], stdin=good_line + b'\r\n{"variant": "ren\xff"}\r\n', code=2)
+    assert result.stdout.count("\n") == 1
+    assert 'standard input, line 2: got \'{"variant": "ren\ufffd"}\', expected' in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     "line, complaint",
     [
