@@ -112,6 +112,8 @@ class _Zygote:
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
+        self._sending = asyncio.Lock()
+        """Held while a start is sent, because only one can wait until the socket is writable."""
         self._folder = OwnedFolder("noughts-lock-")
         self.scratch = self._folder.path
         try:
@@ -185,15 +187,16 @@ class _Zygote:
     async def _send(self, packet: bytes, fds: list[int]) -> None:
         if len(packet) > LARGEST_PACKET:
             raise ValueError(f"command: got {len(packet)} bytes, expected at most {LARGEST_PACKET}")
-        while True:
-            try:
-                socket.send_fds(self._socket, [packet], fds)
-            except BlockingIOError:
-                await self._writable()
-            except OSError as error:
-                raise ChildProcessError("the zygote, which starts children, has ended") from error
-            else:
-                return
+        async with self._sending:
+            while True:
+                try:
+                    socket.send_fds(self._socket, [packet], fds)
+                except BlockingIOError:
+                    await self._writable()
+                except OSError as error:
+                    raise ChildProcessError("the zygote, which starts children, has ended") from error
+                else:
+                    return
 
     async def _writable(self) -> None:
         writable = asyncio.Event()
