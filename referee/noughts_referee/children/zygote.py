@@ -153,23 +153,28 @@ class Zygote:
             self._requests.send(json.dumps(report).encode())
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
-        kind = child_kind(request["kind"])
-        user = free_user(child.user for child in self._children.values() if child.user is not None)
-        scratch = scratch_of(self._scratch, request["number"])
-        os.mkdir(scratch, 0o700)
-        if self._disks is not None:
-            self._disks.mount(scratch, user)
-        elif user is not None:
-            os.chown(scratch, user, user)
-        tasks = self._count_tasks() if user is None else 0
         child = _Child(
             number=request["number"],
-            scratch=scratch,
-            user=user,
-            starts_programs=kind.starts_programs,
+            scratch=scratch_of(self._scratch, request["number"]),
+            user=free_user(child.user for child in self._children.values() if child.user is not None),
+            starts_programs=child_kind(request["kind"]).starts_programs,
             on_disk=self._disks is not None,
         )
-        order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
+        os.mkdir(child.scratch, 0o700)
+        try:
+            return self._start_in_scratch(child, request, pipes)
+        except OSError:
+            self._remove(child.scratch)
+            raise
+
+    def _start_in_scratch(self, child: _Child, request: dict[str, Any], pipes: list[int]) -> int:
+        """Start a child whose scratch folder has just been created."""
+        if self._disks is not None:
+            self._disks.mount(child.scratch, child.user)
+        elif child.user is not None:
+            os.chown(child.scratch, child.user, child.user)
+        tasks = self._count_tasks() if child.user is None else 0
+        order = json.dumps({**request, "user": child.user, "scratch": child.scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
         with suppress(BrokenPipeError, ConnectionResetError):  # the kernel kills a spare process when memory runs out
             return self._order(spare or self._fork(), child, order, pipes)
@@ -188,7 +193,11 @@ class Zygote:
         own_end, child_end = socket.socketpair()
         signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)  # until the child has dropped our handlers
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+            raise
         if pid == 0:
             run_child(child_end.detach(), parent, self._entry, self._limits, _HANDLED)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)

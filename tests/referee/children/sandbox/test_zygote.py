@@ -57,6 +57,21 @@ async def main():
 asyncio.run(main())
 """
 
+_REFUSING = """
+import os
+from pathlib import Path
+from probes import main as main
+
+_fork = os.fork
+
+def fork():
+    if Path(__file__).with_name("refuses").exists():
+        raise BlockingIOError(11, "no processes")
+    return _fork()
+
+os.fork = fork
+"""
+
 
 @pytest.fixture(autouse=True)
 def _entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +282,53 @@ async def test_a_child_starts_although_the_spare_process_was_killed(targets: dic
         first.kill(signal.SIGKILL)
         await first.wait()
         close_pipes(first)
+
+
+async def test_starts_that_wait_for_a_busy_zygote_all_begin() -> None:
+    async with running_launcher() as launcher:
+        await wait_for_outcome(await launcher.start(ChildCommand("exec", "true")))
+        (zygote,) = zygotes()
+        zygote.suspend()  # it reads nothing, so the socket takes only the first of these large requests
+        command = ChildCommand("exec", f"true {'x' * 100_000}")
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            starts = [tasks.create_task(launcher.start(command)) for _ in range(6)]
+            await asyncio.sleep(0.1)
+            zygote.resume()
+        assert {(await wait_for_outcome(start.result())).code for start in starts} == {0}
+
+
+async def run_three_children(launcher: SandboxLauncher) -> None:
+    for _ in range(3):
+        await wait_for_outcome(await launcher.start(ChildCommand("exec", "true")))
+
+
+def status_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+async def test_a_zygote_that_cannot_fork_keeps_no_folder_and_no_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = tmp_path / "entry"
+    entry.mkdir()
+    (entry / "refusing.py").write_text(_REFUSING)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(entry)]))
+    refuses = entry / "refuses"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        launcher = SandboxLauncher("refusing:main")
+        await wait_for_outcome(await launcher.start(ChildCommand("exec", "true")))
+        refuses.touch()
+        with pytest.raises(OSError, match="no processes"):
+            await run_three_children(launcher)  # one process can have been forked in advance
+        (zygote,) = zygotes()
+        (base,) = os.listdir(folder)
+        assert os.listdir(os.path.join(folder, base)) == []
+        assert "SigBlk:\t0000000000000000\n" in status_of(zygote.pid)
+        refuses.unlink()
+        assert (await wait_for_outcome(await launcher.start(ChildCommand("exec", "true")))).code == 0
+        await launcher.close()
 
 
 async def test_closing_kills_running_children_and_their_descendants(targets: dict[str, Any]) -> None:
