@@ -24,7 +24,6 @@ from noughts_server.store.games.endings import start_or_finish
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.leagues import ended_leagues, open_next_season, stop_league
-from noughts_server.store.tournaments.reasons import ON_REQUEST
 from noughts_server.store.tournaments.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments.tournaments import (
     Tournament,
@@ -33,6 +32,7 @@ from noughts_server.store.tournaments.tournaments import (
     organiser_has_conflict,
     pause_tournament,
 )
+from noughts_server.tables.standings import ON_REQUEST
 
 logger = structlog.get_logger("noughts.director")
 

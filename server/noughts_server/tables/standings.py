@@ -32,6 +32,8 @@ from noughts_server.core.natural_order import natural_key
 TIE_BREAKS = "head-to-head score, Sonneborn-Berger, wins"
 RANKED_BY = "points"
 BRACKET_RANKED_BY = "the round reached, then by points"
+ON_REQUEST = "on request"
+"""The reason of a withdrawal that the owner or the organiser requested."""
 _MOST_NOTES = 8
 _MOST_LABELS = 6
 """Labels that a note names."""

@@ -17,7 +17,7 @@ from noughts_server.competition.score import Score
 from noughts_server.core.board_geometry import geometry, longest_line
 from noughts_server.core.messages import N_, _, active_language, ngettext, number_text, pgettext
 from noughts_server.tables.crosstable import level
-from noughts_server.tables.standings import RankedEntry, TieBreak, displayed_place, lead, tie_notes
+from noughts_server.tables.standings import ON_REQUEST, RankedEntry, TieBreak, displayed_place, lead, tie_notes
 from noughts_server.web.upstream import Failure
 
 _TITLES = {
@@ -461,6 +461,12 @@ def tie_break(word: str) -> str:
     return _(TieBreak[word.upper()].value)
 
 
+def withdrawal_reason(row: Mapping[str, Any]) -> str:
+    """Return why the server withdrew an entry; empty if its owner or the organiser did."""
+    reason: str = row["withdraw_reason"]
+    return "" if reason == ON_REQUEST else reason
+
+
 def ties(rows: list[dict[str, Any]]) -> list[str]:
     """Return a sentence for each group of tied entries: the criterion that decided their order."""
     return tie_notes(map(ranked_entry, rows))
@@ -469,6 +475,7 @@ def ties(rows: list[dict[str, Any]]) -> list[str]:
 _FUNCTIONS = (
     place,
     ranked_entry,
+    withdrawal_reason,
     ties,
     short,
     bot,

@@ -11,7 +11,7 @@ from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.printing import heading, points, printable, rating, table
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
-from noughts_server.tables.standings import PairScores, Standing, displayed_place, tie_notes
+from noughts_server.tables.standings import ON_REQUEST, PairScores, Standing, displayed_place, tie_notes
 
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
@@ -49,7 +49,7 @@ class TournamentTables:
                 "points": row.points,
                 "rating": row.rating,
                 "byes": row.byes,
-                "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
+                "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or ON_REQUEST,
                 "rank": row.rank or place,
                 "head_to_head": row.head_to_head,
                 "sonneborn_berger": row.sonneborn_berger,

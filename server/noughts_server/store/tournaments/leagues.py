@@ -27,7 +27,6 @@ from noughts_server.store.engine.schema import (
 from noughts_server.store.people.bots import get_version
 from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.join_window import Joining
-from noughts_server.store.tournaments.reasons import ON_REQUEST
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -38,6 +37,7 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament_by_id,
     owned_tournament,
 )
+from noughts_server.tables.standings import ON_REQUEST
 
 WEEK_MS = 7 * 24 * 3600 * 1000
 MOST_EMPTY = 4

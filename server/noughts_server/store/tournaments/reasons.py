@@ -2,9 +2,6 @@
 
 from noughts_server.store.engine.schema import LONGEST_REASON
 
-ON_REQUEST = "on request"
-"""The reason of a withdrawal that the owner or the organiser requested."""
-
 
 def shortened_reason(reason: str) -> str:
     """Return the reason, with three dots in place of its end if it is too long to be stored."""

@@ -11,7 +11,8 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import entries, games
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.tournament_options import read_settings
-from noughts_server.store.tournaments.reasons import ON_REQUEST, shortened_reason
+from noughts_server.store.tournaments.reasons import shortened_reason
+from noughts_server.tables.standings import ON_REQUEST
 
 
 class Withdrawal(NamedTuple):
