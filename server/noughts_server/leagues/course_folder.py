@@ -85,20 +85,25 @@ class CourseFolder:
         except LeagueProblem as problem:
             raise LeagueProblem(f"{self.settings}: {problem.message}", problem.hint) from None
 
-    def update_instructions(self, course: Course, python_packages: str) -> bool:
+    def update_instructions(self, course: Course, python_packages: str) -> list[str]:
         """Write the current settings and packages into the instructions. Their other text stays.
 
-        Return False if the instructions have no place for the packages. The instructions can be missing, because the
-        teacher can move them.
+        Return what the instructions have no place for, in words that follow their name. The instructions can be
+        missing, because the teacher can move them.
         """
         if not self.instructions.exists():
-            return True
+            return []
         text = self.instructions.read_text(encoding="utf-8")
-        changed = _TASK.sub(lambda match: _task(course), text, count=1)
-        changed, places = _IMPORTS.subn(lambda match: f"{match[1]}{_imports(python_packages)}.", changed)
+        changed, tasks = _TASK.subn(lambda match: _task(course), text, count=1)
+        changed, imports = _IMPORTS.subn(lambda match: f"{match[1]}{_imports(python_packages)}.", changed)
         if changed != text:
             self.instructions.write_text(changed, encoding="utf-8")
-        return places > 0
+        missing = []
+        if not tasks:
+            missing.append(f"does not say what is played and when: {_task(course)}")
+        if not imports and "py" in course.accept:
+            missing.append(f"does not say which packages bots can import: {python_packages or 'none'}")
+        return missing
 
     def logins(self) -> list[str]:
         """Return the logins of all students. Raise LeagueProblem."""

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from grpc import StatusCode
 
@@ -31,8 +30,9 @@ from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import get_bot
-from noughts_server.store.people.tokens import HOUSE_OWNER, create_token
+from noughts_server.store.people.tokens import HOUSE_OWNER, temporary_token
 
+_LABEL = "noughts live"
 _BOARDS = 2
 """Concurrent games of a ladder of `noughts live`, so that a page can show all of them."""
 
@@ -95,10 +95,7 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
 
     Yield a token with which another bot can log in.
     """
-    now = server.store.now_ms()
-    created = await server.store.write(partial(create_token, owner=HOUSE_OWNER, label="noughts live", now_ms=now))
-    token = created.secret
-    async with asyncio.TaskGroup() as tasks:
+    async with temporary_token(server.store, owner=HOUSE_OWNER, label=_LABEL) as token, asyncio.TaskGroup() as tasks:
         names = await server.store.read(_names)
         bots = {
             name: Unhurried(make_bot(parse_spec(text)), pace, max_games=len(LADDERS)) for text, name in names.items()

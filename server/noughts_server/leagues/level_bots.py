@@ -17,7 +17,7 @@ from noughts_server.runtime.supervised_child import supervised_child
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.anchors import register_anchor
-from noughts_server.store.people.tokens import HOUSE_OWNER, create_token, revoke_tokens
+from noughts_server.store.people.tokens import HOUSE_OWNER, temporary_token
 
 logger = structlog.get_logger("noughts.server")
 
@@ -48,24 +48,20 @@ def level_ladders() -> list[Ladder]:
 async def playing_levels(server: Server) -> AsyncIterator[list[str]]:
     """Keep the level bots online and their ladders open inside the block. Yield the names of the ladders."""
 
-    def prepare(connection: Connection) -> tuple[str, dict[str, str]]:
+    def register_anchors(connection: Connection) -> dict[str, str]:
         now = server.store.now_ms()
-        revoke_tokens(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=now)
-        token = create_token(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=now)
         names = {}
         for elo in sorted({elo for rows in levels().values() for elo in rows}):
             name = usable_name(connection, f"level-{elo}")
             register_anchor(connection, owner=HOUSE_OWNER, name=name, rating=float(elo), now_ms=now)
             names[f"level:elo={elo}"] = name
-        return token.secret, names
+        return names
 
     def on_end(code: int, wait: float) -> None:
         logger.warning("house_bots_restarted", code=code, seconds=round(wait, 1))
 
-    token, names = await server.store.write(prepare)
-    first_line = json.dumps({"server": local_address(server.address), "token": token, "names": names})
-    async with supervised_child((_CHILD,), first_line, on_end):
-        yield [ladder.name for ladder in level_ladders()]
-    await server.store.write(
-        lambda connection: revoke_tokens(connection, owner=HOUSE_OWNER, label=_LABEL, now_ms=server.store.now_ms())
-    )
+    async with temporary_token(server.store, owner=HOUSE_OWNER, label=_LABEL) as token:
+        names = await server.store.write(register_anchors)
+        first_line = json.dumps({"server": local_address(server.address), "token": token, "names": names})
+        async with supervised_child((_CHILD,), first_line, on_end):
+            yield [ladder.name for ladder in level_ladders()]

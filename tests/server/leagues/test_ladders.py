@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +17,12 @@ from noughts_proto.v1.tournaments_pb2 import (
     Tournament,
 )
 from noughts_server.client.client import Client, connected
-from noughts_server.leagues.ladders import LADDERS, start_ladders
+from noughts_server.leagues.ladders import LADDERS, playing_ladders, start_ladders
 from noughts_server.leagues.tournaments import create_tournament
-from noughts_server.store.people.tokens import HOUSE_OWNER
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store.engine.sqlite import url_of
+from noughts_server.store.people.tokens import HOUSE_OWNER, list_tokens
 from noughts_server.testing import serving
 from tests.support.background import bots_online
 
@@ -55,3 +59,13 @@ def test_an_open_tournament_of_another_owner_is_not_started() -> None:
         create_tournament(client, LADDER.settings, LADDER.name)
         start_ladders(server.address, server.token(HOUSE_OWNER), [LADDER], NAMES)
         assert tournament(client).state == TOURNAMENT_STATE_OPEN
+
+
+async def test_the_token_of_the_ladders_is_revoked_at_their_end(tmp_path: Path) -> None:
+    settings = ServerSettings(listen="127.0.0.1:0", database=url_of(tmp_path / "live.sqlite"))
+    async with running_server(settings) as server:
+        for _ in range(2):
+            async with playing_ladders(server, 60):
+                valid = [token for token in await server.store.read(list_tokens) if token.revoked_at is None]
+                assert [token.owner for token in valid] == [HOUSE_OWNER]
+            assert all(token.revoked_at is not None for token in await server.store.read(list_tokens))

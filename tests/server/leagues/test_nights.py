@@ -246,21 +246,24 @@ def test_serving_a_course_names_the_wrong_key(tmp_path: Path, key: str, value: s
 
 def test_instructions_name_the_packages_that_the_server_allows(tmp_path: Path) -> None:
     folder = CourseFolder(tmp_path)
-    assert folder.update_instructions(COURSE, "numpy")
+    assert folder.update_instructions(COURSE, "numpy") == []
     folder.instructions.write_text(f"My own words.\n{instructions(COURSE)}")
     for packages, expected in (("numpy, scipy", " and numpy, scipy."), ("numpy", " and numpy."), ("", " only.")):
-        assert folder.update_instructions(COURSE, packages)
+        assert folder.update_instructions(COURSE, packages) == []
         assert f"It can import the standard library{expected}" in folder.instructions.read_text()
     assert folder.instructions.read_text() == f"My own words.\n{instructions(COURSE)}"
     folder.instructions.write_text("My own words.")
-    assert not folder.update_instructions(COURSE, "numpy")
+    without_task, without_packages = folder.update_instructions(COURSE, "numpy")
+    assert without_task.startswith("does not say what is played and when: You write a bot that plays connect4. ")
+    assert without_packages == "does not say which packages bots can import: numpy"
+    assert folder.update_instructions(replace(COURSE, accept="wasm"), "") == [without_task]
 
 
 def test_instructions_follow_the_options_of_course_json(tmp_path: Path) -> None:
     folder = CourseFolder(tmp_path)
     folder.instructions.write_text(f"My own words.\n{instructions(COURSE)}")
     later = replace(COURSE, games_per_pair=8, nightly="03:00", closes="2027-01-31T23:59:00+01:00")
-    assert folder.update_instructions(later, "")
+    assert folder.update_instructions(later, "") == []
     assert folder.instructions.read_text() == f"My own words.\n{instructions(later)}"
 
 

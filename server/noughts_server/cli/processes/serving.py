@@ -1,8 +1,8 @@
 """A server that runs until a signal, with its website: for `noughts serve`, `live` and `course serve`."""
 
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,8 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.processes.signals import Stop
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import PLAY, SITE
-from noughts_server.store.people.tokens import SITE_OWNER, create_token, revoke_tokens
+from noughts_server.store.people.tokens import SITE_OWNER, temporary_token
 from noughts_server.web.listener import address_of
 from noughts_server.web.site_settings import SiteSettings
 from noughts_server.web.supervisor import supervised_site
@@ -52,7 +51,9 @@ async def serve_until_stopped(
         with stop.on_signals():
             _warn_of_open_ports(server.address, listener, settings, site)
             if listener is not None:
-                token = await stack.enter_async_context(_site_token(server.store))
+                token = await stack.enter_async_context(
+                    temporary_token(server.store, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE))
+                )
                 site = replace(site, token=token, proxies=settings.proxies)
                 await stack.enter_async_context(supervised_site(server.address, listener, site))
             await stack.enter_async_context(playing(server, None if listener is None else address_of(listener)))
@@ -63,22 +64,6 @@ async def serve_until_stopped(
                 await stop.requested.wait()
             server.store.limit_retries(settings.store_wait_seconds)
             return is_drained
-
-
-@asynccontextmanager
-async def _site_token(store: Store) -> AsyncIterator[str]:
-    """Yield a token for games in the browser, and revoke it at the end. Before, revoke the one of a killed server."""
-
-    def create(connection: Connection) -> str:
-        now = store.now_ms()
-        revoke_tokens(connection, owner=SITE_OWNER, label=_LABEL, now_ms=now)
-        created = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE), now_ms=now)
-        return created.secret
-
-    yield await store.write(create)
-    await store.write(
-        lambda connection: revoke_tokens(connection, owner=SITE_OWNER, label=_LABEL, now_ms=store.now_ms())
-    )
 
 
 def _warn_of_open_ports(

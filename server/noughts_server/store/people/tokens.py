@@ -2,7 +2,8 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from noughts_server.core.errors import NotFound, PermissionDenied, TokenExpired,
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import token_name
 from noughts_server.store.engine.bulk import in_batches
+from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import invitations, owners, tokens
 from noughts_server.store.people.confusable_names import skeleton
@@ -208,6 +210,23 @@ def revoke_tokens(connection: Connection, *, owner: str, label: str, now_ms: int
     for token in list_tokens(connection):
         if token.owner == owner and token.label == label and token.revoked_at is None:
             revoke_token(connection, token.id, now_ms=now_ms)
+
+
+@asynccontextmanager
+async def temporary_token(
+    store: Store, *, owner: str, label: str, scopes: Iterable[str] = DEFAULT_SCOPES
+) -> AsyncIterator[str]:
+    """Yield the secret of a token, and revoke it at the end. Before, revoke the one of a killed process."""
+
+    def revoke(connection: Connection) -> None:
+        revoke_tokens(connection, owner=owner, label=label, now_ms=store.now_ms())
+
+    def create(connection: Connection) -> str:
+        revoke(connection)
+        return create_token(connection, owner=owner, label=label, scopes=scopes, now_ms=store.now_ms()).secret
+
+    yield await store.write(create)
+    await store.write(revoke)
 
 
 def _tokens() -> Select[Any]:

@@ -138,9 +138,8 @@ def _read_packages(files: CourseFolder, course: Course, python_packages: str | N
     packages = course.python_packages if python_packages is None else python_packages
     with naming_key(files, "python_packages") if python_packages is None else nullcontext():
         read_acceptance("noughts course serve", course.accept, packages)
-    updated = files.update_instructions(course, packages)
-    if "py" in course.accept and not updated:
-        printing.warn(f"{files.instructions} does not say which packages bots can import: {packages or 'none'}.")
+    for missing in files.update_instructions(course, packages):
+        printing.warn(f"{files.instructions} {missing.removesuffix('.')}.")
     return packages
 
 
