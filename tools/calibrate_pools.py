@@ -19,12 +19,12 @@ from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
 from noughts_server.store.games.exports import ExportedGame
+from noughts_server.tables.recorded_game import SCORES
 
 _GAMES = 10_000
 """Games of each pool, at least."""
 _RANDOM = 1_000.0
 """Elo of the bot `random`, on which the scale is fixed."""
-_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 
 async def _ratings_in(variant: str, bots: Sequence[str]) -> tuple[dict[str, float], int]:
@@ -34,7 +34,7 @@ async def _ratings_in(variant: str, bots: Sequence[str]) -> tuple[dict[str, floa
     games: list[GameResult] = []
 
     def export(played: Iterator[ExportedGame]) -> None:
-        games.extend(GameResult(game.first, game.second, _SCORES[game.result]) for game in played)
+        games.extend(GameResult(game.first, game.second, SCORES[game.result]) for game in played)
 
     settings = TournamentSettings(variant=variant, time=TimeControl(), games_per_pair=each, concurrency=64, seed=17)
     plan = LocalPlan(specs=tuple(map(parse_spec, bots)), settings=settings)

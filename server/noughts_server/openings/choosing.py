@@ -29,11 +29,11 @@ def opening_of(openings: Openings, variant: Variant, seed: int, game_pair: int) 
     """
     if not openings:
         return ()
-    pair_seed = game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair)
+    pair_seed = _pair_seed(seed, game_pair)
     if openings.kind is OpeningsKind.LIST:
         opening = _from_list(openings, seed, game_pair)
     else:
-        opening, _ = _random_opening(openings, variant, seed, game_pair)
+        opening, _ = _random_opening(openings, variant, pair_seed)
     if openings.symmetries:
         images = symmetries(variant)
         image = Draws(pair_seed, _SYMMETRY_PLY).choice(images)
@@ -64,7 +64,7 @@ def check_openings(openings: Openings, variant: Variant) -> None:
     if not 1 <= openings.plies <= min(MOST_PLIES, variant.cells - 1):
         most = min(MOST_PLIES, variant.cells - 1)
         raise OpeningError(f"{openings.plies} plies", f"1 to {most} for {variant.name}")
-    _, is_balanced = _random_opening(openings, variant, 0, 0)
+    _, is_balanced = _random_opening(openings, variant, _pair_seed(0, 0))
     if openings.kind is OpeningsKind.BALANCED and not is_balanced:
         raise OpeningError(
             f"no balanced opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries",
@@ -72,7 +72,11 @@ def check_openings(openings: Openings, variant: Variant) -> None:
         )
 
 
-def _random_opening(openings: Openings, variant: Variant, seed: int, game_pair: int) -> tuple[OpeningChoice, bool]:
+def _pair_seed(seed: int, game_pair: int) -> int:
+    return game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair)
+
+
+def _random_opening(openings: Openings, variant: Variant, pair_seed: int) -> tuple[OpeningChoice, bool]:
     """Return the first random opening that is balanced, or the most balanced one; and whether it is balanced.
 
     An opening of the kind `random` counts as balanced if the side to move cannot win at once. Raises OpeningError if
@@ -90,7 +94,7 @@ def _random_opening(openings: Openings, variant: Variant, seed: int, game_pair: 
         unevenness = imbalance
         most_uneven = MOST_LEAD
         tries = _SEARCHES
-    draws = Draws(game_seed(purpose_seed(seed, _GAME_PAIRS), game_pair), 0)
+    draws = Draws(pair_seed, 0)
     best: OpeningChoice | None = None
     best_score = 0
     for _ in range(tries):

@@ -335,9 +335,7 @@ def _pairings(tally: Tally, limit: int | None) -> Table:
 _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
     TableKind.STANDINGS: _standings,
     TableKind.CROSSTABLE: _crosstable,
-    TableKind.PAIRINGS: lambda tally, limit: pairings_table(
-        tally.about.matches, bracket=tally.has_bracket, limit=limit
-    ),
+    TableKind.PAIRINGS: _pairings,
     TableKind.SIDES: _sides,
     TableKind.TERMINATIONS: _terminations,
     TableKind.OPENINGS: _openings,

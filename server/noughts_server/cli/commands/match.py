@@ -80,14 +80,14 @@ def match(a: FirstArgument, b: SecondArgument, *, local_options: MatchOptions, o
     outcome = play(plan, output=local_options.games_file, times=local_options.times, every=local_options.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
-        settings.variant,
-        settings.seed,
-        first,
-        second,
-        outcome.pairs,
-        outcome.terminations,
-        outcome.match,
-        settings.sprt,
+        variant=settings.variant,
+        seed=settings.seed,
+        first=first,
+        second=second,
+        pairs=outcome.pairs,
+        terminations=outcome.terminations,
+        statistics=outcome.match,
+        sprt=settings.sprt,
     )
     with stdout_for_games(local_options.games_file):
         result.show(output, {**conditions_document(plan, outcome), **faults_document(plan, outcome)})

@@ -256,12 +256,20 @@ def _own_variant(spec: str) -> str:
 
 def _exported_games(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
     """Return the games that are over, as rows of the file of games."""
-    names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
+    names = [player.name.lower() if player.name == YOU else player.name for player in match.players]
     rows = []
     for game in match.games:
-        players = names[game.first], names[1 - game.first]
-        ending = str(game.outcome.result), str(game.outcome.termination)
-        rows.append(record(match.variant.name, *players, game.seed, list(game.moves), [], *ending))
+        row = record(
+            variant=match.variant.name,
+            first=names[game.first],
+            second=names[1 - game.first],
+            seed=game.seed,
+            moves=list(game.moves),
+            times_us=[],
+            result=str(game.outcome.result),
+            termination=str(game.outcome.termination),
+        )
+        rows.append(row)
     return rows
 
 

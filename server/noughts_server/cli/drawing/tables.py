@@ -22,7 +22,7 @@ def show_table(console: Console, data: Table) -> None:
             if block:
                 console.print()
             columns = [_heading(data.columns[index]) for index in indices]
-            rows = [[row[index][:_LONGEST_NAME] for index in indices] for row in cells]
+            rows = [[row[index] for index in indices] for row in cells]
             console.print(printing.table(columns, rows))
     for note in data.notes:
         console.print(printing.printable(note), style="dim")
@@ -33,7 +33,7 @@ def _heading(column: Column) -> str:
 
 
 def _cell(content: str) -> str:
-    """Return the content, shortened to `_LONGEST_NAME` characters; in ASCII if the output needs it."""
+    """Return the content, shortened to `_LONGEST_NAME` characters; without ¼, ½ and ¾ if the output needs it."""
     if not printing.unicode():
         content = content.replace("¼", ".25").replace("½", ".5").replace("¾", ".75")
     return content if len(content) <= _LONGEST_NAME else f"{content[: _LONGEST_NAME - 1]}…"

@@ -58,7 +58,9 @@ def list_games(
 ) -> None:
     """List the games in a file, or a selection of them."""
     try:
-        is_wanted = RecordFilter(bot, against, variant, result, termination, opening)
+        is_wanted = RecordFilter(
+            bot=bot, opponent=against, variant=variant, result=result, termination=termination, opening=opening
+        )
     except ValueError as error:
         raise UsageProblem(str(error)) from error
     matching_games = (
