@@ -23,15 +23,13 @@ Overdue = tuple[int, int, int]
 class PendingTurns:
     """The open questions to one player. Times are microseconds."""
 
-    def __init__(
-        self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now, stalls: Stalls | None = None
-    ) -> None:
+    def __init__(self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now, stalls: Stalls) -> None:
         """`overdue` is called with questions past their limit and the player's time margin.
 
         After one of the `stalls`, `overdue` is called a little later, because an answer can wait to be read.
         """
         self._player = player
-        self._stalls = stalls or Stalls(now)
+        self._stalls = stalls
         self._overdue = overdue
         self._now = now
         # Most frames are answered in one piece and in order, so a frame is one entry. If its answers come in another

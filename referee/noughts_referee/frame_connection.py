@@ -66,6 +66,8 @@ _FEW_STARTS = 1_024
 """If an outbox has more starts, it is split into several frames by the moves of the games."""
 _SPARE_ANSWERS = 1_000
 """Answers that a stream can have in addition to its questions, because a bot can answer again after a wrong answer."""
+_PREPARE_SECONDS = 10.0
+"""The longest time that the first clock waits for a bot that prepares for its games."""
 _LINGER_SECONDS = 0.02
 """A frame without a question is not urgent, so it waits this long for a question."""
 _GATHER_SECONDS = 0.005
@@ -91,8 +93,6 @@ class WireSettings:
     reconnect_timeout: float = RECONNECT_TIMEOUT_SECONDS
     """The time in which a disconnected bot can return before it loses its games."""
     now: Now = microseconds
-    prepare: float = 10.0
-    """The longest time that the first clock waits for a bot that prepares for its games."""
     network_cap_us: int = 0
     """The largest network time of a move that is not charged, in microseconds. 0: all network time is charged."""
 
@@ -447,7 +447,7 @@ class FrameConnection:
             player.outbox = outbox.split(_MOST_MOVES)
         if prepares:
             outbox.postpone_questions(player.outbox)
-            stream.free_until = self._now() + round(self._settings.prepare * 1e6)
+            stream.free_until = self._now() + round(_PREPARE_SECONDS * 1e6)
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))

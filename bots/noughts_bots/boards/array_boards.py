@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Choice, Questions, ReportResignation
+from noughts_bots.boards.interface import Answers, Choice, Questions, ReportResignation
 from noughts_bots.sdk.arrays import RESIGN, ArrayBot, Batch, read_cells
 from noughts_bots.sdk.bot import Resign
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Variant
+from noughts_referee.rules import OFF_BOARD, Variant
 
 _FEWEST_ROWS = 16
 """The least number of rows by which the arrays grow."""

@@ -7,10 +7,7 @@ from typing import Any, Protocol
 
 from noughts_bots.sdk.bot import Move, Resign
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Thought, Variant
-
-OFF_BOARD = 0xFFFFFFFF
-"""The value that stands for an invalid cell number in a column of unsigned numbers."""
+from noughts_referee.rules import OFF_BOARD, Thought, Variant
 
 Choice = int | Resign
 """A cell, or a resignation, whose text says why."""

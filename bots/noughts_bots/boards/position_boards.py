@@ -2,18 +2,10 @@
 
 from collections.abc import Sequence
 
-from noughts_bots.boards.interface import (
-    OFF_BOARD,
-    Answers,
-    Choice,
-    Questions,
-    ReportResignation,
-    read_choice,
-    thought_of,
-)
+from noughts_bots.boards.interface import Answers, Choice, Questions, ReportResignation, read_choice, thought_of
 from noughts_bots.sdk.bot import Bot, Resign, read_batch
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, Thought, Variant
+from noughts_referee.rules import OFF_BOARD, Position, Thought, Variant
 
 
 class PositionBoards:

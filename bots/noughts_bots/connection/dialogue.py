@@ -11,16 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeVar
 
-from noughts_bots.boards.interface import (
-    OFF_BOARD,
-    Answers,
-    Boards,
-    Choice,
-    Questions,
-    on_board,
-    read_choice,
-    thought_of,
-)
+from noughts_bots.boards.interface import Answers, Boards, Choice, Questions, on_board, read_choice, thought_of
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.events import Complaint
 from noughts_bots.connection.failures import Failures, in_words
@@ -31,7 +22,17 @@ from noughts_proto.releases import installed_version
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, Thought, parse_variant
+from noughts_referee.rules import (
+    OFF_BOARD,
+    OpeningChoice,
+    Position,
+    Put,
+    Result,
+    Take,
+    Termination,
+    Thought,
+    parse_variant,
+)
 
 logger = logging.getLogger("noughts.bot")
 

@@ -1,8 +1,7 @@
 """The report of a bot's search as a message of the protocol."""
 
-from noughts_bots.boards.interface import OFF_BOARD
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import Thought
+from noughts_referee.rules import OFF_BOARD, Thought
 from noughts_referee.rules.thoughts import LARGEST_DEPTH, LARGEST_NODES, LONGEST_US
 
 

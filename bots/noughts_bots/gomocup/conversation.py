@@ -8,7 +8,6 @@ from enum import Enum, auto
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import (
     FREESTYLE,
-    OFF_BOARD,
     UNLIMITED_MS,
     cells_by_point,
     read_points,
@@ -17,7 +16,7 @@ from noughts_bots.gomocup.protocol import (
 )
 from noughts_bots.gomocup.swap2 import Swap2Answer, is_for_empty_board, question, read_answer
 from noughts_bots.sdk.bot import TimeLimits
-from noughts_referee.rules import OpeningChoice
+from noughts_referee.rules import OFF_BOARD, OpeningChoice
 
 MOST_REPEATS = 3
 """Limit of the repetitions of a question if the engine answers ERROR or UNKNOWN."""

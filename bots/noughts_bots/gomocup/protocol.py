@@ -14,8 +14,6 @@ LONGEST_LINE = 4096
 
 FREESTYLE = 0
 """The value of `INFO rule` if five or more in a row win."""
-OFF_BOARD = 0xFFFF_FFFF
-"""The cell in an answer with a point off the board. `read_point` and `read_points` return -1 for such a point."""
 IN_A_ROW = 5
 """The only k of the protocol."""
 

@@ -7,8 +7,8 @@ The answer is three points, two points, `SWAP` to play X, or one point to play O
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, read_points, word_and_rest, written_point
-from noughts_referee.rules import Choice, OpeningChoice, Put, Take
+from noughts_bots.gomocup.protocol import read_point, read_points, word_and_rest, written_point
+from noughts_referee.rules import OFF_BOARD, Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
 FIRST_STONES = 3

@@ -10,7 +10,6 @@ This module does not import grpc.
 import fcntl
 import importlib
 import os
-import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from noughts_bots.connection.process import tune_collector
 from noughts_bots.sdk.bot import Bot
 from noughts_bots.sdk.errors import BotError, BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED, VARIANTS
+from noughts_proto.names import NAME
 from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError, canonical_name, is_family
 
@@ -39,7 +39,6 @@ BROKEN_OFF = 2
 _LOWEST_DESCRIPTOR = 40
 """Higher than any descriptor that a plugin opens or closes by number."""
 _VARIANTS_ADVICE = "`noughts variants` lists them; `mnk` stands for every m,n,k game"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 
 
 def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
@@ -93,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     tune_collector()
     name = str(getattr(bot, "name", ""))
     try:
-        play_on_pipes(bot, reading, writing, name=name if _NAME.fullmatch(name) else "")
+        play_on_pipes(bot, reading, writing, name=name if NAME.fullmatch(name) else "")
     except (BrokenPipeError, ConnectionResetError):
         return ENDED  # the referee has ended or closed the pipe
     except (EOFError, FrameTooLarge, DecodeError, VariantError) as error:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from noughts_bots.language_models.completion import Completion
 from noughts_bots.language_models.record import Question, as_utf8
 from noughts_bots.language_models.view import View, view_of
-from noughts_referee.rules import Position, Variant, placed_wrongly, side_seed
+from noughts_referee.rules import Position, Variant, side_seed, why_illegal
 
 _LAST_LINE = re.compile(r"MOVE: *(\S+)")
 
@@ -54,9 +54,8 @@ class AnswerForm:
             return Verdict("unparsable", None, f"{as_utf8(name)} is not the name of a cell.")
         if cell in position.free:
             return Verdict("legal", cell)
-        # The reason begins with "cell N, which". The model gets its own name of the cell instead.
-        reason = placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)
-        return Verdict("illegal", cell, f"{name} {reason.partition(', which ')[2]}.")
+        why = why_illegal(position.variant, position.own, position.opponent, cell, position.side)
+        return Verdict("illegal", cell, f"{name} {why}.")
 
 
 def _move_in_json(text: str) -> str | None:

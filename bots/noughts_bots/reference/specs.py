@@ -56,6 +56,11 @@ class BotSpec:
         return CHILD_KINDS.get(self.kind)
 
     @property
+    def is_engine(self) -> bool:
+        """Return whether the referee starts it as an engine, which has a protocol of its own instead of frames."""
+        return self.child_kind is not None and not self.child_kind.speaks_frames
+
+    @property
     def asks_an_endpoint(self) -> bool:
         """Return whether its moves are requests to an endpoint: they can cost money, and comments record them."""
         return self.kind in BUILT_IN_KINDS

@@ -1,5 +1,5 @@
-"""The sandbox of a child. After the fork and before the program, `Sandbox.shut` gives up all rights that the child does
-not need.
+"""The sandbox of a child. After the fork and before the program, `Sandbox.restrict` gives up all rights that the
+child does not need.
 
 A child can read the interpreter, shared libraries, Python's import paths, and the folder of each path in its command.
 It can write to its scratch folder, and connect to one TCP port if it needs the network. `py` and `dll` run in one

@@ -13,11 +13,13 @@ from noughts_referee.rules.agreement import Take as Take
 from noughts_referee.rules.boards import Board as Board
 from noughts_referee.rules.cells import MOST_COLUMNS as MOST_COLUMNS
 from noughts_referee.rules.cells import MOST_ROWS as MOST_ROWS
+from noughts_referee.rules.cells import OFF_BOARD as OFF_BOARD
 from noughts_referee.rules.cells import cell_name as cell_name
 from noughts_referee.rules.cells import cell_names as cell_names
 from noughts_referee.rules.cells import column_name as column_name
 from noughts_referee.rules.cells import placed_wrongly as placed_wrongly
 from noughts_referee.rules.cells import read_cell as read_cell
+from noughts_referee.rules.cells import why_illegal as why_illegal
 from noughts_referee.rules.chance import Draws as Draws
 from noughts_referee.rules.chance import OldSeed as OldSeed
 from noughts_referee.rules.chance import bits_at as bits_at

@@ -16,8 +16,8 @@ MOST_COLUMNS = 52
 MOST_ROWS = 60
 """The rows of the largest board: twice those of the project's own variants."""
 
-_NO_CELL = 0xFFFF_FFFF
-"""The cell that hosts send for an answer that is not a cell: the largest number of a column of the protocol."""
+OFF_BOARD = 0xFFFF_FFFF
+"""Stands for an answer that is not a cell: the largest number of a column of the protocol."""
 
 
 def column_name(column: int) -> str:
@@ -64,13 +64,17 @@ def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: i
     For example: `placed a stone on h8 (cell 112), which is occupied`. `cell` can be any number.
     """
     if not 0 <= cell < variant.cells:
-        named = "" if cell == _NO_CELL else f" on cell {cell},"
+        named = "" if cell == OFF_BOARD else f" on cell {cell},"
         return f"placed a stone{named} off the board, which has cells 0 to {variant.cells - 1}"
-    if (own | opponent) >> cell & 1:
-        why = "is occupied"
-    elif variant.supports[cell] & ~(own | opponent):
-        why = "rests on nothing: stones fall to the lowest free cell of their column"
-    else:
-        kind = variant.forbids(own, opponent, cell, side) if variant.forbids else None
-        why = f"is forbidden for this side ({kind})" if kind else "is free"
+    why = why_illegal(variant, own, opponent, cell, side)
     return f"placed a stone on {cell_name(variant, cell)} (cell {cell}), which {why}"
+
+
+def why_illegal(variant: Variant, own: int, opponent: int, cell: int, side: int) -> str:
+    """Return why a cell of the board cannot be played with these stones, as a phrase that follows its name."""
+    if (own | opponent) >> cell & 1:
+        return "is occupied"
+    if variant.supports[cell] & ~(own | opponent):
+        return "rests on nothing: stones fall to the lowest free cell of their column"
+    kind = variant.forbids(own, opponent, cell, side) if variant.forbids else None
+    return f"is forbidden for this side ({kind})" if kind else "is free"

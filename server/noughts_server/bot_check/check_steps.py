@@ -1,6 +1,5 @@
 """The steps of `noughts bot check`: each has a name, and advice for a failure."""
 
-import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 from noughts_bots.reference.specs import BotSpec
 from noughts_bots.sdk.bot import Resign
 from noughts_bots.sdk.errors import BotError
+from noughts_proto.names import NAME
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import (
     VOID,
@@ -27,7 +27,6 @@ from noughts_server.bot_check.child_session import ChildSession, wrong_move
 from noughts_server.bot_check.conformance import ConformancePlan
 from noughts_server.bot_check.trial import FAMILY, NotForThisBot, StepFailed, Trial, moved, nearly_full, play
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _Run = Callable[[Trial, ChildSession], Awaitable[None]]
 _PLIES_OF_A_VARIANT = 6
 """A few plies show whether a bot plays a variant."""
@@ -145,7 +144,7 @@ async def _starts(trial: Trial, session: ChildSession) -> None:
 async def _has_a_name(trial: Trial, session: ChildSession) -> None:
     if not trial.name:
         raise NotForThisBot("it declares no name, so its spec is its name")
-    if not _NAME.fullmatch(trial.name):
+    if not NAME.fullmatch(trial.name):
         raise StepFailed(f"it calls itself {trial.name[:100]!r}")
 
 

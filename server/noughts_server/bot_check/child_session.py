@@ -71,10 +71,9 @@ class ChildSession:
         self._pending_read: asyncio.Task[pb.PlayRequest | None] | None = None
         """A started read for which no caller waits."""
         # Without a limit an engine can think for any time, but only a few moves are needed here.
-        is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
-        self.is_engine = is_engine
-        self._start_seconds = start_seconds if is_engine else 0.0
-        self.clock_us = round(move_seconds * _SHARE * 1e6) if is_engine else 0
+        self.is_engine = spec.is_engine
+        self._start_seconds = start_seconds if spec.is_engine else 0.0
+        self.clock_us = round(move_seconds * _SHARE * 1e6) if spec.is_engine else 0
 
     @property
     def manners(self) -> dict[str, None]:
@@ -239,7 +238,14 @@ class ChildSession:
             pass
 
     async def answer(self, position: Position) -> Move:
-        """Return its answer to a single position, in a separate game.
+        """Return its legal answer to a single position. Raises BotFault for other moves, and the errors of `reply`."""
+        move = await self.reply(position)
+        if move.cell not in position.free:
+            raise self.fault(f"a bot that {wrong_move(position, move.cell)}, in {position}", "one of the free cells")
+        return move
+
+    async def reply(self, position: Position) -> Move:
+        """Return its answer to a single position, in a separate game. Its cell can be any number.
 
         Raises Resign, BotFault, and PositionError for a position that no moves reach.
         """
@@ -247,8 +253,6 @@ class ChildSession:
         game = self.begin(position.variant, position.side, position.seed, moves)
         move = await self.ask(game, moves)
         await self.end(game, VOID, moves)
-        if move.cell not in position.free:
-            raise self.fault(f"a bot that {wrong_move(position, move.cell)}, in {position}", "one of the free cells")
         return move
 
     def _uneven(self) -> BotFault:

@@ -111,7 +111,7 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
         report.faults += second.faults
         report.output = second.output
         report.manners |= second.manners
-    if report.move_us and spec.child_kind is not None and not spec.child_kind.speaks_frames:
+    if report.move_us and spec.is_engine:
         report.rules = await probe_rules(spec, launcher, plan.times, plan.move_seconds)
     if report.games and report.resigned == len(report.games) and not report.lost_by:
         report.faults.append("it resigns every game")

@@ -10,8 +10,8 @@ from noughts_bots.sdk.bot import Resign
 from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.rules import Position, parse_variant
-from noughts_server.bot_check.child_session import child_session
+from noughts_referee.rules import Position, Variant, parse_variant, read_cell
+from noughts_server.bot_check.child_session import child_session, wrong_move
 
 KEEPS, IGNORES, LACKS, UNCLEAR = "keeps it", "ignores it", "does not know it", "cannot be told"
 
@@ -39,27 +39,32 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
     results = {}
     for name, probe in PROBES.items():
         variant = parse_variant(name)
-        first, second = ([_cell(name, variant.columns) for name in stones.split()] for stones in probe[:2])
-        moves = [cell for pair in zip(first, second, strict=True) for cell in pair]
+        first, second = (_cells(variant, stones) for stones in probe[:2])
+        position = Position.after(variant, [cell for pair in zip(first, second, strict=True) for cell in pair])
         async with child_session(spec, launcher, times, move_seconds=move_seconds) as session:
             try:
                 await session.greet()
-                cell = (await session.answer(Position.after(variant, moves))).cell
+                cell = (await session.reply(position)).cell
             except Resign:
                 results[name] = UNCLEAR
             except BotError as fault:
-                # An engine that plays a move forbidden in renju ignores the rule.
-                results[name] = f"{UNCLEAR} ({fault.got})"
-                if session.lacks_rule:
-                    results[name] = LACKS
-                elif "forbidden" in fault.got:
-                    results[name] = IGNORES
+                results[name] = LACKS if session.lacks_rule else f"{UNCLEAR} ({fault.got})"
             else:
-                result_of = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
-                results[name] = result_of.get(cell, UNCLEAR)
+                results[name] = _result(probe, position, cell)
     return results
 
 
-def _cell(name: str, columns: int) -> int:
-    """Return the cell with a name such as `h8` of a board with 15 rows, which are counted from below."""
-    return (15 - int(name[1:])) * columns + ord(name[0]) - ord("a")
+def _cells(variant: Variant, names: str) -> list[int]:
+    cells = [read_cell(variant, name) for name in names.split()]
+    return [cell for cell in cells if cell is not None]
+
+
+def _result(probe: _Probe, position: Position, cell: int) -> str:
+    """Return what an engine's move says about its rule."""
+    variant = position.variant
+    # An engine that plays another move that is forbidden in renju ignores the rule, too.
+    if cell == read_cell(variant, probe.tempting) or position.forbidden(cell):
+        return IGNORES
+    if cell not in position.free:
+        return f"{UNCLEAR} (a bot that {wrong_move(position, cell)})"
+    return KEEPS if cell == read_cell(variant, probe.stop) else UNCLEAR

@@ -14,7 +14,7 @@ from noughts_bots.connection.dialogue import software_version
 from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions
-from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
+from noughts_bots.gomocup.protocol import VARIANTS
 from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.sdk.bot import Bot
@@ -28,7 +28,7 @@ from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import LostGame
 from noughts_referee.monotonic import Now
-from noughts_referee.rules import Position, parse_variant
+from noughts_referee.rules import OFF_BOARD, Position, parse_variant
 from noughts_server.engines.engine_connection import terms_of
 from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner, RuleRefused
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Meaning, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
-from noughts_bots.gomocup.protocol import OFF_BOARD, name_of, word_and_rest
+from noughts_bots.gomocup.protocol import name_of, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.gomocup.thoughts import ThoughtReader
 from noughts_referee.children.child_player import MOST_STARTS
@@ -20,7 +20,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import Death
 from noughts_referee.game import LostGame
-from noughts_referee.rules import OpeningChoice
+from noughts_referee.rules import OFF_BOARD, OpeningChoice
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.settle_pause import SettlePause
 from noughts_server.engines.transcript import Transcript

@@ -146,7 +146,7 @@ class LocalPlan:
 
     @property
     def _engines(self) -> list[BotSpec]:
-        return [spec for spec in self.specs if spec.child_kind and not spec.child_kind.speaks_frames]
+        return [spec for spec in self.specs if spec.is_engine]
 
     @property
     def cores_of_games(self) -> int:

@@ -2,15 +2,15 @@
 
 import re
 
+from noughts_proto.names import NAME
 from noughts_server.core.errors import InvalidArgument
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _SLUG = re.compile(r"[a-z0-9\-]{1,63}")
 
 
 def check_name(field: str, name: str) -> str:
     """Return the name of a bot, a version, an owner or an entry if it is valid. Raises InvalidArgument."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         expected = "1 to 63 characters from a-z, A-Z, 0-9 and -_.:=,#+, beginning with a letter or a digit"
         raise InvalidArgument.of(field, name, expected)
     return name

@@ -57,9 +57,7 @@ def check_startable(spec: BotSpec, sandbox_mode: SandboxMode) -> bool:
 
 def engine_options(spec: BotSpec) -> EngineOptions | None:
     """Return the options in the spec of an engine; None for other kinds. Raises BotSpecError."""
-    if spec.child_kind is None or spec.child_kind.speaks_frames:
-        return None
-    return engine_command(spec)[1]
+    return engine_command(spec)[1] if spec.is_engine else None
 
 
 def require_startable(spec: BotSpec, sandbox_mode: SandboxMode) -> BotSpec:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from noughts_bots.boards.interface import OFF_BOARD
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.sdk.bot import Bot
 from noughts_proto.columns import append_row
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, Thought, parse_variant
+from noughts_referee.rules import OFF_BOARD, Position, Thought, parse_variant
 from noughts_server.core.resource_names import game_name
 from noughts_server.web.documents import Document, document
 from noughts_server.web.http_play.forms import SentMove
