@@ -122,6 +122,8 @@ class _Stream:
     prepares: bool = False
     free_until: int = 0
     """Latest end of the bot's preparation for timed games, in microseconds; 0 if it does not prepare."""
+    preparing: Sequence[Game] = ()
+    """The timed games for which the bot prepares, until it has acknowledged their start."""
     frame: int = 0
     """The number of the last frame sent."""
     done_through: int = 0
@@ -323,6 +325,7 @@ class FrameConnection:
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
                 stream.free_until = 0
+                stream.preparing = ()
                 if self.player.outbox:
                     self.wake()
             if request.HasField("moves") or request.choices:
@@ -441,13 +444,14 @@ class FrameConnection:
         """Move the outbox into the frame, which is written next. The questions' clocks start."""
         player = self.player
         outbox = player.take_outbox()
-        prepares = stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings)
         if len(outbox.starts) > _FEW_STARTS:
             # The starts of thousands of long games, to a bot that reconnects, fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
-        if prepares:
-            outbox.postpone_questions(player.outbox)
+        timed_games = [game for game in outbox.starts if game.conditions.timed] if stream.prepares else []
+        if timed_games:
+            stream.preparing = timed_games
             stream.free_until = self._now() + round(_PREPARE_SECONDS * 1e6)
+            outbox.postpone_questions(player.outbox)
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))
@@ -485,13 +489,15 @@ class FrameConnection:
         """Send heartbeats to quiet bots, and to all bots that play with clocks if network time is not charged.
 
         End the stream of an idle bot that does not echo heartbeats or acknowledge frames. A bot that owes an answer can
-        be thinking, and one with a timed question in the outbox can prepare for the game, so only their clocks count.
+        be thinking, and one can prepare for a game that runs, so only their clocks count.
         """
         period = self._settings.heartbeat
         stuck_at = stuck_for = 0
         while True:
             await asyncio.sleep(period)
-            is_busy = self._owes_answers() or (stream.free_until > 0 and bool(self.player.outbox.turns_timed))
+            is_busy = self._owes_answers() or any(
+                self.player.games.get(game.handle) is game for game in stream.preparing
+            )
             stuck = stream.frame > stream.done_through and not is_busy
             stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
             stuck_at = stream.frame

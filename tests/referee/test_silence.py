@@ -11,7 +11,16 @@ from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
-from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, wait_until
+from tests.support.loopback import (
+    Loopback,
+    RawBot,
+    ScriptedContext,
+    loopback,
+    raw_bot,
+    reason,
+    serve_scripted,
+    wait_until,
+)
 
 LIMIT = 2.0
 MARGIN = 0.2
@@ -374,6 +383,47 @@ async def test_a_bot_that_prepares_before_it_acknowledges_stays_online(heartbeat
             await exchange_heartbeats(heartbeat_server, first, second)
         await first.send(done=frame.frame)
         assert await first.next_questions()
+
+
+async def test_a_bot_can_prepare_while_its_opponent_begins(heartbeat_server: Loopback) -> None:
+    async with raw_bot(heartbeat_server, 1) as first, raw_bot(heartbeat_server, 2, prepares=True) as second:
+        heartbeat_server.referee.add(unit(conditions(time="600+1"), 1))
+        frame = await second.next_numbered_frame()
+        await first.next_questions()
+        for _ in range(6):
+            await exchange_heartbeats(heartbeat_server, second)
+        await first.send((1, 0, 0), done=1)
+        await second.send(done=frame.frame)
+        assert await second.next_questions()
+
+
+async def test_a_bot_that_never_ends_its_preparation_is_disconnected(heartbeat_server: Loopback) -> None:
+    async with (
+        raw_bot(heartbeat_server, 1, prepares=True) as first,
+        raw_bot(heartbeat_server, 2) as second,
+        asyncio.TaskGroup() as tasks,
+    ):
+        replies = tasks.create_task(acknowledge_all(second))
+        heartbeat_server.referee.add(unit(conditions(time="1/move"), 1))
+        await first.next_numbered_frame()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await keep_alive(heartbeat_server, first)
+        replies.cancel()
+    assert [game.termination for game in heartbeat_server.finished] == [Termination.TIMEOUT]
+    assert reason(refused.value) == "FRAME_NOT_ACKNOWLEDGED"
+
+
+async def keep_alive(server: Loopback, bot: RawBot) -> None:
+    """Echo heartbeats until the server ends the stream. Raises its error."""
+    while True:
+        await exchange_heartbeats(server, bot)
+
+
+async def acknowledge_all(bot: RawBot) -> None:
+    """Acknowledge all frames and echo all heartbeats."""
+    while True:
+        frame = await bot.next_frame()
+        await bot.send(done=frame.frame, heartbeat=frame.heartbeat.id)
 
 
 async def test_a_bot_that_thinks_before_it_acknowledges_stays_online(heartbeat_server: Loopback) -> None:

@@ -162,7 +162,7 @@ class Dialogue:
 
     def _must_prepare(self, frame: pb.PlayResponse) -> bool:
         """Return whether the clocks begin once the bot has prepared for the frame's games (see `Hello.prepares`)."""
-        return self._has_start_hook and bool(frame.starts) and not frame.turns.game
+        return self._has_start_hook and not frame.turns.game and any(starts.own_clock_us for starts in frame.starts)
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
