@@ -60,6 +60,7 @@ def _theme_colours(page: str, card: str, text: str, muted: str, line: str, link:
         "color-background-primary": page,
         "color-background-secondary": card,
         "color-background-border": line,
+        "color-sidebar-background": page,
         "color-code-background": card,
         "color-foreground-primary": text,
         "color-foreground-secondary": muted,
