@@ -106,7 +106,7 @@ def test_a_level_that_a_game_does_not_have_is_refused() -> None:
         make_bot(parse_spec("level:elo=2000"), parse_variant("tictactoe"))
 
 
-def test_a_level_is_no_table_and_no_opponent_for_training(tmp_path: Path) -> None:
+def test_tables_and_training_refuse_a_level(tmp_path: Path) -> None:
     bot, variant = make_bot(parse_spec("level:elo=1500")), parse_variant("tictactoe")
     with pytest.raises(BotSpecError, match=r"^bot 'level': got a bot whose choice depends on random errors"):
         build(bot, variant, lambda done, of: None)

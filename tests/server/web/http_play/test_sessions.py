@@ -126,15 +126,15 @@ def test_a_bot_that_thinks_about_a_move_is_not_idle(server: ServerUnderTest) -> 
         assert pair[0].moves({"turn": turn["turn"], "move": 0}).status == 200
 
 
-def test_a_bot_that_thinks_for_too_long_is_told_its_limit(server: ServerUnderTest) -> None:
+def test_a_bot_that_thinks_for_too_long_reads_its_limit(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
-        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=0.5, idle_thinking=1.0)))
+        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=2.0, idle_thinking=3.0)))
         organiser = stack.enter_context(organiser_at(server))
         pair = bots(site, server, "ponderer", "partner")
         organiser.start("pondering", *pair, variant="tictactoe", games_per_pair=1)
         pair[0].next_turn()
         eventually(lambda: not site.get("/api/v1/bots/ponderer").document["online"])
-        assert "no request came for 1 s" in pair[0].turns().document["error"]["message"]
+        assert "no request came for 3 s" in pair[0].turns().document["error"]["message"]
 
 
 def test_a_revoked_token_ends_its_sessions_at_once(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
