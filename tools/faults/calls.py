@@ -40,8 +40,8 @@ SERVICES = (
     Fault(
         name="failed-creation-is-charged",
         file=f"{_SERVICES}/creations.py",
-        before='            limiter.charge("settings_bytes", caller.owner_id, -size)\n            raise\n',
-        after="            raise\n",
+        before='        limiter.charge("settings_bytes", caller.owner_id, -size)\n        raise\n',
+        after="        raise\n",
         harm="Requests that fail use up the daily quota of their owner.",
         near=("tests/server/services/test_creations.py",),
         wider=_TESTS,

@@ -106,8 +106,8 @@ HOSTING = (
     Fault(
         name="spent-time-ends-no-game",
         file=f"{_HOSTING}/submitted.py",
-        before="and (idle or self._time.is_spent(each.submission.owner_id)):",
-        after="and idle:",
+        before="is_spent = self._time.is_spent(each.submission.owner_id)",
+        after="is_spent = False",
         harm="Bots of an owner without processor time play on until their games end.",
         near=("tests/server/hosting/test_charged_processor_time.py",),
         wider=_HOSTING_TESTS,
