@@ -50,6 +50,9 @@ def stuck():
 
 def wide():
     return Variant("wide", 53, 1, (3,))
+
+def tall():
+    return Variant("tall", 1, 900, (3,))
 """
 
 # A variant of these tests that is installed like any other.
@@ -76,7 +79,7 @@ def install(target: Path) -> None:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: noughts-faulty\nVersion: 1.0\n")
     shutil.copy(ROOT / "tests" / "support" / "forbidding.py", target / "noughts_forbidding.py")
-    variants = {**FAULTY, FORBIDDING: "noughts_forbidding:centre_later"}
+    variants = {**FAULTY, FORBIDDING: "noughts_forbidding:centre_later", "tall": "noughts_faulty:tall"}
     points = "".join(f"{name} = {value}\n" for name, value in variants.items())
     (metadata / "entry_points.txt").write_text(f"[noughts.variants]\n{points}")
 
@@ -145,6 +148,7 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     # 30 squares with sides along the board, 20 turned ones.
     assert (variants["square-four"]["cells"], variants["square-four"]["lines"]) == (25, 50)
     assert variants["connect4"]["cells"] == 42
+    assert variants["tall"]["cells"] == 900
     reasons = {fault["name"]: fault["reason"] for fault in document["faulty"]}
     assert set(reasons) == set(FAULTY)
     assert "ModuleNotFoundError" in reasons["broken"]
@@ -153,7 +157,7 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     assert "called 'another'" in reasons["other-name"]
     assert "at least one" in reasons["no-lines"]
     assert "`supports` leaves cells that can never be played" in reasons["stuck"]
-    assert "at most 52 columns and 60 rows" in reasons["wide"]
+    assert "a board has at most 52 columns" in reasons["wide"]
     assert "leaves the first side no move" in reasons["no-moves"]
     assert "name of a built-in variant" in reasons["connect4"]
     assert "lowercase letters" in reasons["Upper"]

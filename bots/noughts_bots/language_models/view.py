@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from noughts_referee.rules import MOST_COLUMNS, MOST_ROWS, Draws, Variant, column_name, symmetries
+from noughts_referee.rules import MOST_COLUMNS, Draws, Variant, column_name, symmetries
 
 _RANDOM_MARKS = "ABCDEFGHJKLMNPQRSTUVWYZ"
 """Letters without the usual marks, X and O, and without I, which looks like 1."""
+_RANDOM_ROWS = 60
+"""The number of rows from which random names are taken, unless the board has more rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,6 @@ def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
         return tuple(sorted(names, key=lambda _: rng.bits())[:count])
 
     columns = random_names(map(column_name, range(MOST_COLUMNS)), variant.columns)
-    rows = random_names(map(str, range(1, MOST_ROWS + 1)), variant.rows)
+    rows = random_names(map(str, range(1, max(_RANDOM_ROWS, variant.rows) + 1)), variant.rows)
     first, second = random_names(_RANDOM_MARKS, 2)
     return View(variant, rng.choice(symmetries(variant)), columns, rows, (first, second), is_scrambled=True)

@@ -12,7 +12,6 @@ from noughts_referee.rules.agreement import Put as Put
 from noughts_referee.rules.agreement import Take as Take
 from noughts_referee.rules.boards import Board as Board
 from noughts_referee.rules.cells import MOST_COLUMNS as MOST_COLUMNS
-from noughts_referee.rules.cells import MOST_ROWS as MOST_ROWS
 from noughts_referee.rules.cells import OFF_BOARD as OFF_BOARD
 from noughts_referee.rules.cells import cell_name as cell_name
 from noughts_referee.rules.cells import cell_names as cell_names

@@ -13,8 +13,6 @@ _TYPED = re.compile(r"(?P<layer>\d{0,9})(?P<column>[a-z]+)(?P<row>\d{0,9})")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MOST_COLUMNS = 52
 """The columns of the largest board: all that have names, `a` to `az`."""
-MOST_ROWS = 60
-"""The rows of the largest board: twice those of the project's own variants."""
 
 OFF_BOARD = 0xFFFF_FFFF
 """Stands for an answer that is not a cell: the largest number of a column of the protocol."""

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from noughts_referee.rules.cells import MOST_COLUMNS, MOST_ROWS
+from noughts_referee.rules.cells import MOST_COLUMNS
 from noughts_referee.rules.variant import Variant, VariantError
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _check(variant: Variant) -> None:
     """Raise _PluginError unless games of the variant can be played to an end."""
     if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
         raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
-    if variant.columns > MOST_COLUMNS or variant.rows > MOST_ROWS:
-        raise _PluginError(f"a board has at most {MOST_COLUMNS} columns and {MOST_ROWS} rows")
+    if variant.columns > MOST_COLUMNS:
+        raise _PluginError(f"a board has at most {MOST_COLUMNS} columns")
     if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):
         raise _PluginError("`lines` must have at least one line, each a non-empty set of cells of the board")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):

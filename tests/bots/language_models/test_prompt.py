@@ -90,6 +90,11 @@ def test_a_scrambled_board_keeps_its_lines_and_supports(name: str) -> None:
     assert len(layouts) > 1
 
 
+def test_a_scrambled_board_with_many_rows_has_a_name_for_each_cell() -> None:
+    view = view_of(Variant("tall", 1, 900, (3,)), 1, scrambled=True)
+    assert len(set(view.names.values())) == 900
+
+
 def test_a_scrambled_view_follows_from_the_seed() -> None:
     variant = parse_variant("gomoku")
     first, same_seed, other_seed = (view_of(variant, seed, scrambled=True) for seed in (1, 1, 2))
