@@ -24,6 +24,8 @@ class StartRetry:
     def __init__(self, on_note: Callable[[str], None]) -> None:
         self._on_note = on_note
         self._waiting = 0
+        self._is_refusing = False
+        """Whether the latest note says that the machine refuses starts."""
 
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
         """Return what `start` returns. Raises its errors, except those of a machine without free resources."""
@@ -39,7 +41,8 @@ class StartRetry:
                     if not is_waiting:
                         is_waiting = True
                         self._waiting += 1
-                        if self._waiting == 1:
+                        if not self._is_refusing:
+                            self._is_refusing = True
                             refusal = f"this machine cannot start more processes now: {error}"
                             self._on_note(f"{refusal}; games wait, and Noughts tries again")
                 else:
@@ -49,7 +52,8 @@ class StartRetry:
         finally:
             if is_waiting:
                 self._waiting -= 1
-        if is_waiting and not self._waiting:
+        if self._is_refusing and not self._waiting:
+            self._is_refusing = False
             self._on_note("this machine starts processes again")
         return made
 

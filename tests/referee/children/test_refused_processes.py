@@ -47,6 +47,29 @@ async def test_a_start_that_fails_after_a_wait_is_not_reported_as_possible_again
     assert len(reports) == 1
 
 
+async def test_the_end_of_refusals_is_reported_after_another_start_was_cancelled() -> None:
+    reports: list[str] = []
+    retry, can_start = StartRetry(reports.append), asyncio.Event()
+
+    async def start() -> None:
+        if not can_start.is_set():
+            raise OSError(errno.EAGAIN, "no processes")
+
+    async def never_start() -> None:
+        raise OSError(errno.EAGAIN, "no processes")
+
+    async with asyncio.TaskGroup() as tasks:
+        started = tasks.create_task(retry.until_possible(start))
+        cancelled = tasks.create_task(retry.until_possible(never_start))
+        await wait_until(lambda: reports)
+        can_start.set()
+        await started
+        assert len(reports) == 1  # one start still waits
+        cancelled.cancel()
+    await retry.until_possible(start)
+    assert reports[1:] == ["this machine starts processes again"]
+
+
 async def test_other_errors_are_raised() -> None:
     assert errno.ENOENT not in REFUSALS
     with pytest.raises(FileNotFoundError):
