@@ -75,7 +75,7 @@ class NatsBus:
 
     @property
     def connected(self) -> bool:
-        """Whether messages reach the other processes now, as far as the client knows."""
+        """Whether this process is connected to NATS, as far as the client knows."""
         return self._client.is_connected
 
     def problem(self) -> str | None:

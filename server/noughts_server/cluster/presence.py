@@ -1,7 +1,8 @@
 """The logins of all servers. Each server publishes the logins of its bots, and receives those of the others.
 
 It publishes all of them once a second, and each change at once. A bot belongs to the server on which it logged in last;
-the other servers close its older streams.
+the other servers close its older streams. If that server was disconnected at the login, they close theirs when it
+reconnects, even if the bot has logged in there since.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ class Bus(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Whether messages reach all subscribers now."""
+        """Whether this process is connected to the other processes, as far as it knows."""
 
     def publish(self, subject: str, message: Any) -> None:
         """Deliver the message to all present subscribers."""

@@ -240,7 +240,7 @@ class Sessions:
                 del self._wires[version]
                 self._logins.pop(version, None)
             else:
-                self._offline_since[version] = now  # it has a game: try again as much later
+                self._offline_since[version] = now  # It has a game: try again after the same time.
 
     def welcome(self, hello: pb.Hello, bot: BotVersion) -> pb.Welcome:
         """Return the answer to a hello of this bot."""

@@ -265,7 +265,7 @@ async def test_only_one_server_can_use_a_database(arena: Arena) -> None:
 
 
 END_SESSIONS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid != pg_backend_pid()"
 )
 
@@ -284,8 +284,9 @@ async def test_server_cannot_write_after_another_one_has_locked_the_database(are
     arena.execute(END_SESSIONS)
     second = await Store.open(url_of(arena.path), alone=True)
     for _ in range(2):
-        with pytest.raises(DatabaseBusy, match="another session has locked it"):
+        with pytest.raises(DatabaseBusy, match="another server uses it") as refused:
             await first.write(partial(create_owner, name="ada"))
+        assert refused.value.remedy == "Stop one of the two servers."
     await second.write(partial(create_owner, name="bob"))
     await second.close()
     await first.write_with_retries(partial(create_owner, name="ada"))

@@ -159,7 +159,7 @@ def lock_for_one_server(url: URL, connection: Connection) -> None:
 
 def _lock_again(connection: "psycopg.Connection[Any]", record: object) -> None:
     if not _try_server_lock(connection):
-        raise psycopg.errors.LockNotAvailable("another server uses it")
+        raise DatabaseBusy(problem="another server uses it", remedy="Stop one of the two servers.")
 
 
 def _try_server_lock(connection: Any) -> bool:
@@ -335,7 +335,7 @@ def findings(connection: Connection) -> Iterator[str]:
 def translate(error: DBAPIError) -> NoughtsError | None:
     """Return the NoughtsError for an error of the driver; None if the statement itself was wrong."""
     state = error.orig.sqlstate if isinstance(error.orig, psycopg.Error) else None
-    if state == _NULL_CHARACTER or (isinstance(error.orig, psycopg.DataError) and "NUL" in str(error.orig)):
+    if state == _NULL_CHARACTER or (state is None and isinstance(error.orig, psycopg.DataError)):
         return InvalidArgument("request", message="a text of the request contains the character U+0000")
     if state is None:
         is_disconnected = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)

@@ -17,6 +17,7 @@ from tests.server.cli.conftest import Noughts
 def test_nodes_here_are_those_of_this_machine_only(
     noughts: Noughts, database: str, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
+    monkeypatch.setattr("noughts_server.store.nodes.SILENCE_MS", 600_000)
     monkeypatch.setattr(socket, "gethostname", lambda: host)
     node = Node(node_name(NodeKind.SERVER), NodeKind.SERVER, 0)
 
@@ -27,8 +28,13 @@ def test_nodes_here_are_those_of_this_machine_only(
         finally:
             await store.close()
 
+    def nodes_here() -> list[str]:
+        document = json.loads(noughts(f"nodes --db {database} --here --format json").stdout)
+        return [shown["name"] for shown in document["nodes"]]
+
     asyncio.run(join())
-    (shown,) = json.loads(noughts(f"nodes --db {database} --here --format json").stdout)["nodes"]
-    assert shown["name"] == node.name
+    assert nodes_here() == [node.name]
     monkeypatch.setattr(socket, "gethostname", lambda: f"{host[:30]}0{host[30:]}")
     assert "found no live server or referee" in noughts(f"nodes --db {database} --here", code=1).stderr
+    monkeypatch.setattr(socket, "gethostname", lambda: host)
+    assert nodes_here() == [node.name]
