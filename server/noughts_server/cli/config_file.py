@@ -82,13 +82,20 @@ def print_config(context: Any) -> None:
         text = textwrap.fill(option.help or "", _WIDTH, initial_indent="# ", subsequent_indent="# ")
         # A setting without a value is a comment.
         is_unset = value is None or (option.multiple and not value)
-        shown_value = without_passwords(value) if isinstance(value, str) and "://" in value else value
+        shown_value = _without_passwords(value)
         line = f'# {key} = "{option.metavar}"' if is_unset else f"{key} = {_toml(shown_value)}"
         if shown_value != value:
             text += "\n# Its password is not printed. Add it here, or set the environment variable."
             line = f"# {line}"
         separator = "\n" if number else ""
         typer.echo(f"{separator}{text}\n{line}")
+
+
+def _without_passwords(value: Any) -> Any:
+    """Return a setting, or a list of settings, without the passwords of addresses."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_without_passwords, value))
+    return without_passwords(value) if isinstance(value, str) and "://" in value else value
 
 
 def _settings(command: Any) -> dict[str, Any]:

@@ -83,6 +83,11 @@ def test_each_address_of_a_bus_is_printed_without_its_password(noughts: Any) -> 
     assert '# bus = "nats://bo:***@a:4222,nats://***@b:4222"\n' in text
 
 
+def test_no_password_in_a_list_is_printed(noughts: Any) -> None:
+    text = noughts("serve --proxy 10.0.0.1 --proxy http://bo:hidden@a --print-config").stdout
+    assert '# proxy = ["10.0.0.1", "http://bo:***@a"]\n' in text
+
+
 def test_a_server_has_the_settings_of_its_file(start: Any, config: Path, tmp_path: Path) -> None:
     config.write_text(
         f'[serve]\nlisten = "127.0.0.1:0"\nno-web = true\ndb = "{tmp_path / "of_file.db"}"\nformat = "json"\n'
