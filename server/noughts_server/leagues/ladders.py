@@ -157,9 +157,12 @@ def start_ladders(address: str, token: str, ladders: Iterable[Ladder], names: Ma
                 joining = JoinTournamentRequest(name=name, bot=bot_name(names[bot]))
                 with _ignoring(StatusCode.ALREADY_EXISTS):
                     client.call(client.tournaments.JoinTournament, joining)
-            # Another server of a cluster can have started it in the meantime.
-            with _ignoring(StatusCode.FAILED_PRECONDITION):
+            try:
                 client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))
+            except CallFailed:
+                # Another server of a cluster can have started it in the meantime.
+                if _unstarted(client, ladder):
+                    raise
 
 
 def _unstarted(client: Client, ladder: Ladder) -> str | None:

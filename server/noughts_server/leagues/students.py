@@ -103,7 +103,7 @@ def read_class(file: Path) -> list[Student]:
         hint = "Name the column with the logins `login`, in the first line."
         raise table.header_problem(subject, "a column `login`", hint)
     else:
-        students = [Student(row.text.strip()) for row in rows]
+        students = [Student(row.cells[0] if len(row.cells) == 1 else row.text.strip()) for row in rows]
     if not 1 <= len(students) <= _MOST_STUDENTS:
         raise LeagueProblem(f"{subject}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
     check_logins([student.login for student in students], lambda number: f"{subject}, line {rows[number - 1].line}")

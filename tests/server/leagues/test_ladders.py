@@ -17,6 +17,7 @@ from noughts_proto.v1.tournaments_pb2 import (
     Tournament,
 )
 from noughts_server.client.client import Client, connected
+from noughts_server.client.failures import CallFailed
 from noughts_server.leagues.ladders import LADDERS, playing_ladders, start_ladders
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.server import running_server
@@ -59,6 +60,14 @@ def test_an_open_tournament_of_another_owner_is_not_started() -> None:
         create_tournament(client, LADDER.settings, LADDER.name)
         start_ladders(server.address, server.token(HOUSE_OWNER), [LADDER], NAMES)
         assert tournament(client).state == TOURNAMENT_STATE_OPEN
+
+
+def test_a_ladder_that_the_server_does_not_start_is_a_problem() -> None:
+    with serving() as server, ExitStack() as stack:
+        token = server.token(HOUSE_OWNER)
+        stack.enter_context(bots_online(server.address, token, one=Unhurried(Random(), 60)))
+        with pytest.raises(CallFailed, match="expected at least 2"):
+            start_ladders(server.address, token, [replace(LADDER, bots=("random",))], NAMES)
 
 
 async def test_the_token_of_the_ladders_is_revoked_at_their_end(tmp_path: Path) -> None:

@@ -26,9 +26,10 @@ def test_list_of_a_spreadsheet_is_read(tmp_path: Path, content: str) -> None:
     assert read_class(file) == [ADA, BOB]
 
 
-def test_list_of_logins_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["ada\n\n bob \n", '"ada"\n"bob"\n'])
+def test_list_of_logins_is_read(tmp_path: Path, content: str) -> None:
     file = tmp_path / "class.txt"
-    file.write_text("ada\n\n bob \n")
+    file.write_text(content)
     assert read_class(file) == [Student("ada"), Student("bob")]
 
 
