@@ -103,6 +103,8 @@ class Tally:
         """The questions to language models, by label."""
         self.games_of_models: list[GameOfModels] = []
         """The games of `models` with a result and a chosen move."""
+        self._walkovers: Counter[tuple[str, str, str]] = Counter()
+        """The number of games lost by a withdrawal, by (first mover, second mover, result)."""
         self._distinct: set[int] = set()
         self._repeated: dict[tuple[str, str, tuple[int, ...]], _RepeatedGame | None] = {}
         """By (first mover, second mover, opening): the only game from this start, or None if games differ."""
@@ -136,7 +138,9 @@ class Tally:
         # Without moves (in files of results) repeats cannot be recognised: each game gets a different number.
         game_hash = hash((first, second, *moves)) if moves else -self.games - 1
         self._distinct.add(game_hash)
-        if moves and game.result in _PLACES and not game.by_fault:
+        if game.walkover and game.result in _PLACES:
+            self._walkovers[first, second, game.result] += 1
+        elif moves and game.result in _PLACES and not game.by_fault:
             start = (first, second, game.opening)
             if start not in self._repeated:
                 self._repeated[start] = _RepeatedGame(game_hash, game.result, 1)
@@ -179,11 +183,13 @@ class Tally:
 
     @property
     def independent_scores(self) -> dict[tuple[str, str], Score]:
-        """Return `scores` without `repeats`, from which strength can be estimated."""
+        """Return the scores from which strength can be estimated: without `repeats` and games lost by a withdrawal."""
         by_result = {pair: list(counts.by_result) for pair, counts in self.pairs.items()}
         for (first, second, _), repeated in self._repeated.items():
             if repeated:
                 by_result[first, second][_PLACES[repeated.result]] -= repeated.times - 1
+        for (first, second, result), games in self._walkovers.items():
+            by_result[first, second][_PLACES[result]] -= games
         return {pair: Score(*counts) for pair, counts in by_result.items()}
 
     @property

@@ -200,6 +200,17 @@ def test_repetitions_of_a_game_count_as_one_independent_result() -> None:
     assert tally.scores == {("A", "B"): Score(wins=5, draws=2, losses=3), ("B", "A"): Score(wins=3)}
 
 
+def test_games_lost_by_a_withdrawal_are_no_independent_results() -> None:
+    withdrawn = {"termination": "adjudicated", "fault": "was withdrawn"}
+    unplayed = [game("A", "B", moves=(), **withdrawn)] * 2
+    begun = [game("A", "B", moves=(4,), **withdrawn)] * 2
+    by_scores = game("A", "B", termination="adjudicated")
+    tally = Tally([game("A", "B"), game("A", "B"), by_scores, *unplayed, *begun])
+    assert tally.scores == {("A", "B"): Score(wins=7)}
+    assert tally.independent_scores == {("A", "B"): Score(wins=1)}
+    assert tally.repeats == 2
+
+
 games = st.lists(
     st.builds(
         game,

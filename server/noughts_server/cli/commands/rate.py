@@ -67,8 +67,9 @@ def rate(
     The command recognises every format of `noughts records convert` by the file name, and reads any other file as JSON
     lines or CSV. A line of CSV is a game: `first,second,result`, or `white,black,result`, in which White moved first.
     The result is `1-0`, `0-1`, `1/2-1/2`, or `*` for a game that does not count. A header can name more columns;
-    `termination` marks forfeits, also in the words of other programs. If
-    the moves are known and the same bots play an identical game again, it counts only once. Games can be in any order.
+    `termination` marks forfeits, also in the words of other programs. Games that the file marks
+    as lost by a withdrawal do not count. If the moves are known and the same bots play an identical game again, it
+    counts only once. Games can be in any order.
     """
     anchors = read_anchors(anchor)
     try:
