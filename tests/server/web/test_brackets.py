@@ -1,6 +1,7 @@
 """What the page of a knockout says: seeds, reached rounds, scores so far, and links to live games."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -83,21 +84,28 @@ class StoreBehindPages:
         return games_pb2.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
 
 
-async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int) -> str:
-    """Return the page of the tournament `cup` while these games are live, without line breaks."""
+async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int, owned_bots: Sequence[str] = ()) -> str:
+    """Return the page of the tournament `cup` while these games are live, without line breaks.
+
+    If there are `owned_bots`, their owner is signed in.
+    """
 
     async def snapshot_of(name: str) -> Document:
         return {"games": [], "tournaments": [{"name": name, "live_games": list(live_games)}]}
 
-    async def nobody(request: Request) -> None:
-        return None
+    async def person(request: Request) -> Any:
+        return SimpleNamespace(owner="bert", is_admin=False) if owned_bots else None
+
+    async def bots_of(person: Any) -> list[Document]:
+        return [{"name": f"bots/{name}", "declared_variants": []} for name in owned_bots]
 
     website = SimpleNamespace(
         upstream=StoreBehindPages(arena),
         hub=SimpleNamespace(snapshot_of=snapshot_of),
         views=VIEWS,
         stories=Stories(),
-        person=nobody,
+        person=person,
+        bots_of=bots_of,
     )
     scope = {
         "type": "http",
@@ -105,7 +113,7 @@ async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int) -> 
         "path": "/tournaments/cup",
         "path_params": {"tournament": "cup"},
         "query_string": f"tab={tab}".encode(),
-        "headers": [(b"host", b"localhost")],
+        "headers": [(b"host", b"localhost"), *([(b"cookie", b"noughts_token=nou_x")] if owned_bots else [])],
         "server": ("localhost", 80),
         "scheme": "http",
     }
@@ -198,6 +206,16 @@ async def test_page_of_a_game_has_its_round_and_the_score_of_its_match(arena: Ar
     assert await knockout_match(upstream, league, {}) is None
 
 
+async def test_bot_that_is_out_cannot_be_withdrawn(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=KNOCKOUT)
+    await commit_results(arena, {1: Result.FIRST_WINS, 2: Result.SECOND_WINS})
+    page = await page_of_cup(arena, owned_bots=BOTS[:4])
+    entries = page.partition('<ul class="entered"')[2].partition("</ul>")[0].split("<li>")[1:]
+    out = [each for each in entries if "lost in the semifinals, 0 points" in each]
+    assert len(out) == 1
+    assert ["Withdraw" in each for each in entries] == [each not in out for each in entries]
+
+
 async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:2], schedule=KNOCKOUT)
     await commit_results(arena, {1: Result.DRAW, 2: Result.DRAW})
@@ -208,7 +226,7 @@ async def test_games_after_a_tie_are_called_extra_games(arena: Arena) -> None:
     page = await page_of_cup(arena)
     assert "4 games</a>, won in extra games" in page
     assert '<td class="reached"><b>winner</b></td>' in page
-    assert "lost the final" in page
+    assert '<td class="reached"><span class="muted">Final</span></td>' in page
     assert 'class="slot path"' in page
 
 
@@ -248,7 +266,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "stopped by the organiser" not in rest
     assert "The points include 1 stopped game." in rest
     assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == ["–"] * 4
-    assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["in the semifinals"] * 4
+    assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
     assert "Tie broken" not in page
     assert "cancelled <time" in page
 
