@@ -1,5 +1,6 @@
 """The list of bots, the page of a bot with its trophies and its description, and the records."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -121,6 +122,22 @@ def test_page_of_a_bot_has_trophies_form_best_wins_and_its_place(site: Site, bro
         expect(page.locator(".bar.own")).to_have_count(0)
         page.goto("/bots/loser")
         expect(page.locator(".trophies .medal").first).to_have_text("3")
+
+
+def test_own_page_names_entered_tournaments_by_their_titles(site: Site, token: str) -> None:
+    form, cookie = {"csrf": Visitor(token).csrf}, f"noughts_token={token}"
+    fields = {**form, "id": "harbour", "title": "Harbour league", "schedule": "round_robin"}
+    path = site.post("/organise", fields, cookie=cookie).headers["location"]
+    assert site.post(f"{path}/join", {**form, "bot": "bots/winner"}, cookie=cookie).status == 303
+    assert f'in <a href="{path}">Harbour league</a>' in site.get("/me", cookie=cookie).text
+
+
+def test_notes_below_records_concern_those_listed(site: Site) -> None:
+    page = site.get("/records").text
+    note = re.sub(r"\s+", " ", page.rpartition('<p class="note">')[2].partition("</p>")[0]).strip()
+    assert ("uickest wins are wins on the board" in note) is ("<b>Quickest win</b>" in page)
+    assert ("psets" in note) is ("<b>Biggest upset</b>" in page)
+    assert note.endswith("are not listed. A new record appears within a minute.")
 
 
 def test_records_show_their_games(site: Site, browser: Browser) -> None:

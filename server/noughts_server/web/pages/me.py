@@ -19,10 +19,13 @@ from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form, read_form_with_file
 from noughts_server.web.upstream import Failure
 from noughts_server.web.words import bot as bot_of
+from noughts_server.web.words import titled
 
 _MOST_TOKENS = 1_000
 _RECENT = 10
 """Tournaments, bots and games of each list of the page."""
+_MOST_NAMED = 3
+"""Tournaments that the row of a bot names."""
 _DAY_SECONDS = 86_400
 _TOKEN_FORM = ("label", "days", "bot")
 _EMPTY_FORMS = dict.fromkeys(
@@ -72,6 +75,7 @@ async def own_page(
         person=person,
         bots=bots,
         activity=activity,
+        titles=await _titles(website, activity),
         games=_newest_games(activity),
         tournaments=tournaments["tournaments"],
         tokens=[token for token in tokens["tokens"] if token["owner"] == person.owner],
@@ -90,7 +94,9 @@ class _Activity:
     running_game: str
     """The name of a game that it plays now; empty: none."""
     entered: list[str]
-    """The names of the tournaments that it has entered and that are not over."""
+    """The names of the first tournaments that it has entered and that are not over."""
+    more_entered: int
+    """How many others it has entered."""
     games: list[Document]
     """Its newest games, the newest first."""
     faults: list[Document]
@@ -105,10 +111,20 @@ async def _activity(website: Website, bot: str) -> _Activity:
     )
     return _Activity(
         running_game=state["running_game"],
-        entered=state["entered"],
+        entered=state["entered"][:_MOST_NAMED],
+        more_entered=len(state["entered"][_MOST_NAMED:]),
         games=page["games"],
         faults=[game for game in page["games"] if game["fault"] and _loser(game) == bot],
     )
+
+
+async def _titles(website: Website, activity: Mapping[str, _Activity]) -> dict[str, str]:
+    """Return the titles of the tournaments that the rows of the bots name, by name."""
+    upstream = website.upstream
+    names = {name for each in activity.values() for name in each.entered}
+    requests = (tournaments_pb2.GetTournamentRequest(name=name) for name in names)
+    responses = await asyncio.gather(*(upstream.ask(upstream.tournaments.GetTournament, each) for each in requests))
+    return {each["tournament"]["name"]: titled(each["tournament"]) for each in responses}
 
 
 def _loser(game: Document) -> str:
