@@ -158,9 +158,7 @@ def test_leaderboard_sorts_by_its_columns(site: Site, browser: Browser, knockout
         as_served = ranks()
         assert as_served == sorted(as_served)
         head = page.get_by_role("columnheader", name="rating")
-        head.get_by_role("button").click()
         expect(head).to_have_attribute("aria-sort", "descending")
-        assert ranks() == as_served
         head.get_by_role("button").click()
         expect(head).to_have_attribute("aria-sort", "ascending")
         # Bots of equal ratings stay in their order.
