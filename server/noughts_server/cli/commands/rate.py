@@ -109,7 +109,7 @@ def _nothing_to_rate(source: str, tally: Tally, void: int) -> UsageProblem:
     if forfeits:
         got = f"{printing.count(forfeits, 'forfeit')} and no other game with a result"
         return UsageProblem(f"{source}: got {got}, expected at least one", "Leave out --without-forfeits.")
-    got = f"{printing.count(void, 'game')} without a result" if void else "no game with a result"
+    got = f"{printing.count(void, 'game')} without a result" if void else "no game that counts"
     return UsageProblem(f"{source}: got {got}, expected at least one", "Name a file with games that have ended.")
 
 

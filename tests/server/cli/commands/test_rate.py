@@ -84,3 +84,15 @@ def test_rate_reads_the_games_that_a_match_wrote(noughts: Any, tmp_path: Path) -
     document = json.loads(noughts(f"rate {games} --format json").stdout)
     assert {player["name"] for player in document["players"]} == {"minimax", "nextstep:depth=2"}
     assert document["games"] + document["repeats"] == 6
+
+
+def test_games_lost_by_a_withdrawal_do_not_count(noughts: Any, tmp_path: Path) -> None:
+    game = {"variant": "tictactoe", "first": "a", "second": "b", "result": "1-0", "moves": [4, 0, 8], "seed": 1}
+    fault = {"bot": "b", "termination": "adjudicated", "reason": "was withdrawn"}
+    withdrawn = {**game, "moves": [], "termination": "adjudicated", "fault": fault}
+    file = tmp_path / "games.jsonl"
+    file.write_text(f"{json.dumps(withdrawn)}\n")
+    assert "got no game that counts, expected at least one" in noughts(f"rate {file}", code=2).stderr
+    file.write_text(f"{json.dumps(game)}\n{json.dumps(withdrawn)}\n")
+    first, _ = json.loads(noughts(f"rate {file} --prior --format json").stdout)["players"]
+    assert (first["name"], first["games"]) == ("a", 1)
