@@ -159,6 +159,30 @@ def test_board_shows_the_result_for_five_seconds_while_others_are_played(
         expect(over).to_have_count(2)
 
 
+def test_live_boards_of_a_knockout_are_next_to_its_bracket(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    token = server.token("lea")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    path = site.post("/organise", {**form, "id": "cup-of-lea", "schedule": "knockout"}, cookie=cookie).headers[
+        "location"
+    ]
+    bots = {f"lea-{number}": "random" for number in range(8)}
+    with in_other_thread(bots_online(server.address, token, **bots)):
+        for bot in bots:
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+    # All bots are offline, so the tournament stays in its first round.
+    site.post(f"{path}/start", form, cookie=cookie)
+    eventually(lambda: "running" in site.get(path).text)
+    with page_in(browser, site.address, viewport={"width": 1280, "height": 900}) as page:
+        page.goto(path)
+        boards, bracket = page.locator("#boards-part").bounding_box(), page.locator(".bracket").bounding_box()
+        assert boards is not None
+        assert bracket is not None
+        assert boards["x"] + boards["width"] < bracket["x"]
+        assert page.locator(".scroll:has(.bracket)").evaluate("place => place.scrollWidth <= place.clientWidth")
+
+
 def test_names_next_to_live_boards_are_whole_on_a_phone(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     with tournament_that_waits(server, site, "whole") as path, page_in(browser, site.address, viewport=PHONE) as page:
         games = [{**watched_game(path, number, "running"), "second": "threat-hunter"} for number in (1, 2, 3)]
