@@ -194,6 +194,13 @@ def test_page_of_a_bot_counts_rated_games_and_has_whole_names(site: Site, browse
         assert all(names.evaluate_all("names => names.map((name) => name.scrollWidth <= name.clientWidth)"))
 
 
+def test_list_of_bots_fills_a_wide_screen(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, viewport={"width": 1920, "height": 1080}) as page:
+        page.goto("/bots")
+        right = "element => element.getBoundingClientRect().right"
+        assert page.locator(".roster").evaluate(right) > page.locator(".scroll:has(.roster)").evaluate(right) - 2
+
+
 def test_list_of_bots_says_on_a_phone_who_is_online(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
         page.goto("/bots")

@@ -67,6 +67,18 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
 
 
+def test_a_sentence_about_levels_stands_once(tables: Site, browser: Browser) -> None:
+    words = "The higher the level, the fewer its mistakes."
+    with page_in(browser, tables.address, viewport=ViewportSize(width=1280, height=800)) as page:
+        page.goto("/play")
+        level = page.locator(".house .card:visible", has_text="level 1").first
+        expect(level.get_by_text(words)).to_be_hidden()
+        level.click()
+        page.set_viewport_size(ViewportSize(width=390, height=844))
+        expect(page.locator("#about-bot")).to_contain_text(words)
+        expect(page.locator("#about-bot")).to_be_visible()
+
+
 @pytest.mark.parametrize("window", [(390, 844), (1280, 800)])
 def test_game_bot_and_button_need_no_scrolling(tables: Site, browser: Browser, window: tuple[int, int]) -> None:
     viewport = ViewportSize(width=window[0], height=window[1])

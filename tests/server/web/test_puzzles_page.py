@@ -84,6 +84,16 @@ def test_filters_are_below_the_board_on_a_phone(site: Site, browser: Browser) ->
         assert tops[1] < 300
 
 
+def test_board_is_large_on_a_wide_screen_and_help_is_in_one_line(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address, viewport={"width": 1920, "height": 1080}) as page:
+        page.goto("/puzzles")
+        board = page.locator(".puzzle .board-place").bounding_box()
+        assert board is not None
+        assert board["width"] > 700
+        tops = "summaries => new Set(summaries.map(each => each.getBoundingClientRect().top)).size"
+        assert page.locator(".puzzle summary").evaluate_all(tops) == 1
+
+
 def test_next_leads_through_all_puzzles(site: Site) -> None:
     counts = site.get("/api/v1/puzzles").document["counts"]
     total = sum(count["puzzles"] for count in counts if count["variant"] == "tictactoe")
