@@ -50,6 +50,7 @@ def test_upcoming_starts_change_on_an_open_start_page(server: ServerUnderTest, s
         page.goto("/")
         expect(page.locator("#starts-part")).to_contain_text("Dawn cup")
         assert site.post("/tournaments/dawn/cancel", csrf, cookie=cookie).status == 303
+        eventually(lambda: "Dawn cup" not in site.get("/").text)
         with live_game(server, site) as game:  # a new tournament, for which the page asks
             expect(page.locator("#starts-part")).to_be_hidden()
             game.play(0, 3, 1, 4, 2)
