@@ -34,6 +34,7 @@ async def test_metrics_show_the_load_of_a_cluster() -> None:
         assert during["noughts_units_open", ()] > 0
         assert during["noughts_nodes", ("referee",)] == 2
         assert during["noughts_nodes", ("server",)] == 1
+        await cluster.wait_for_more_games()
         await cluster.cancel("cup")
         async with asyncio.timeout(PATIENCE):
             while True:

@@ -96,10 +96,10 @@ class RunningChild:
         death_reason = reason or frames.reason
         code: int | None = None
         try:
-            code = await self._within(settings.stop)
+            code = await self.leave(settings.stop)
             if code is None:
                 self.started.kill(signal.SIGTERM)
-                await self._within(settings.stop)
+                await self.leave(settings.stop)
         finally:
             self.started.kill(signal.SIGKILL)
             frames.close()
@@ -111,7 +111,7 @@ class RunningChild:
             death_reason = ended_with(code)
         return Death(self.started.ended_for or death_reason, code, self.output.text, frames.offending)
 
-    async def _within(self, seconds: float) -> int | None:
+    async def leave(self, seconds: float) -> int | None:
         """Close its standard input. Return its exit code if it ends within these seconds; else None."""
         self.frames.close_writing()
         with suppress(TimeoutError):

@@ -40,6 +40,10 @@ _QUIET_SECONDS = 0.25
 """Seconds in which a bot that was not asked must send no move."""
 _SHORT_CLOCK_US = 300_000
 """The limit of a move in the step with a short time limit."""
+_LEAVE_SECONDS = 5.0
+"""Seconds in which a bot must exit at the end of its input: more than in play, because the machine can be loaded."""
+_ATTEMPTS_IN_TIME = 3
+"""Attempts to make a move within the short limit, because the processor can be busy with other processes."""
 _RESIGNED = lost(1, Termination.RESIGNED)
 _VARIANTS = ("tictactoe", "connect4", FAMILY, "tictactoe3d", "qubic", "gomoku", "gomoku:exact", "renju", "caro")
 _OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
@@ -212,19 +216,28 @@ async def _short_clock(trial: Trial, session: ChildSession) -> None:
     session.clock_us = _SHORT_CLOCK_US
     try:
         for side in (0, 1):
-            position = Position(trial.variant, seed=5)
-            if side:
-                position.play(position.free[0])
-            game = session.begin(trial.variant, side, 5, position.moves)
-            await session.wait_until_prepared()
-            began = time.perf_counter()
-            await moved(session, game, position)
-            took = time.perf_counter() - began
-            if took * 1e6 > _SHORT_CLOCK_US:
+            took = 0.0
+            for _ in range(_ATTEMPTS_IN_TIME):
+                took = await _seconds_of_a_move(trial, session, side)
+                if took * 1e6 <= _SHORT_CLOCK_US:
+                    break
+            else:
                 raise StepFailed(f"it took {took:.2f} s for a move; its limit was {_SHORT_CLOCK_US / 1e6:g} s")
-            await session.end(game, VOID, position.moves)
     finally:
         session.clock_us = usual_clock_us
+
+
+async def _seconds_of_a_move(trial: Trial, session: ChildSession, side: int) -> float:
+    position = Position(trial.variant, seed=5)
+    if side:
+        position.play(position.free[0])
+    game = session.begin(trial.variant, side, 5, position.moves)
+    await session.wait_until_prepared()
+    began = time.perf_counter()
+    await moved(session, game, position)
+    took = time.perf_counter() - began
+    await session.end(game, VOID, position.moves)
+    return took
 
 
 @_step("plays without a clock", "without a clock, limits are 0 or -1: do not divide by them")
@@ -402,7 +415,7 @@ async def _killed_in_a_game(trial: Trial, session: ChildSession) -> None:
 async def _leaves(trial: Trial, session: ChildSession) -> None:
     if session.is_engine:
         await play(session, trial.variant, 0, plies=1)
-    death = await session.close()
+    death = await session.leave(_LEAVE_SECONDS)
     await trial.leave()
     if death.code is None:
         raise StepFailed("it did not exit when its input was closed, and was killed")

@@ -266,6 +266,12 @@ class ChildSession:
         if not self._stopped:
             await self.close()
 
+    async def leave(self, seconds: float) -> Death:
+        """Close its input, give it some seconds to exit, and end the child; return how it ended."""
+        if isinstance(self._child, RunningChild):
+            await self._child.leave(seconds)
+        return await self.close()
+
     async def close(self, reason: str = "") -> Death:
         """Close its input the way a referee does at the end, and end the child; return how it ended."""
         self._stopped = True

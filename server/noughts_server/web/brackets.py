@@ -75,7 +75,7 @@ def names_of_rounds(rounds: Sequence[Sequence[Document]]) -> list[Round]:
     """Return the rounds, whose texts are their names, e.g. `Round 1` or `Semifinals`."""
     last = len(rounds)
     return [
-        Round(number, last, is_knockout=True) if last - number < _WITH_NAMES else Round(number, 0)
+        Round(number, last, is_knockout=True) if last - number < _WITH_NAMES else Round(number)
         for number in range(1, last + 1)
     ]
 

@@ -40,8 +40,8 @@ class Round:
     """A round of a tournament; as a text in the active language, e.g. `Semifinals` or `Round 2 of 5`."""
 
     number: int
-    last: int
-    """0 if it is unknown."""
+    last: int = 0
+    """The last round of the tournament; 0 if it is unknown, or the text should leave it out."""
     is_knockout: bool = False
 
     def __str__(self) -> str:

@@ -16,6 +16,19 @@ async def log_in_and_leave(client: Client, token: str, bot: str) -> None:
     await wait_until(lambda: not client.server.sessions.present())
 
 
+async def tournament_without_its_bots(client: Client) -> str:
+    """Start a tournament of ada and bob with 10 games, let ada and eve log in and leave, and return the token."""
+    token = await client.token()
+    await client.register("ada", "bob")
+    await client.create(token, games_per_pair=10)
+    for bot in ("ada", "bob"):
+        await client.join(token, bot)
+    await client.start(token)
+    for bot in ("ada", "eve"):
+        await log_in_and_leave(client, token, bot)
+    return token
+
+
 async def test_connections_of_bots_that_left_long_ago_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,14 +59,7 @@ async def test_a_bot_that_a_tournament_waits_for_is_not_forgotten(
 ) -> None:
     monkeypatch.setattr(sessions, "_FORGET_SECONDS", 0.0)
     async with client_of(tmp_path / "x.sqlite") as client:
-        token = await client.token()
-        await client.register("ada", "bob")
-        await client.create(token, games_per_pair=10)
-        for bot in ("ada", "bob"):
-            await client.join(token, bot)
-        await client.start(token)
-        await log_in_and_leave(client, token, "ada")
-        await log_in_and_leave(client, token, "eve")
+        token = await tournament_without_its_bots(client)
         async with client.online(token, "bob", "ada"):
             await client.until(lambda cup: cup.games_done == 10)
 
@@ -63,14 +69,7 @@ async def test_a_bot_that_left_a_tournament_is_forgotten_after_its_end(
 ) -> None:
     monkeypatch.setattr(sessions, "_FORGET_SECONDS", 0.0)
     async with client_of(tmp_path / "x.sqlite") as client:
-        token = await client.token()
-        await client.register("ada", "bob")
-        await client.create(token)
-        for bot in ("ada", "bob"):
-            await client.join(token, bot)
-        await client.start(token)
-        await log_in_and_leave(client, token, "ada")
-        await log_in_and_leave(client, token, "eve")
+        token = await tournament_without_its_bots(client)
         assert len(client.server.sessions._wires) == 2
         await client.cancel(token)
         await client.at_rest()

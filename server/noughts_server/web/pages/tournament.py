@@ -129,7 +129,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
     pairings = _rounds(brackets.with_extra_games(crosstable["encounters"], tournament["games_per_pair"]))
     seeds = brackets.seeds(rounds)
     rounds = brackets.better_seeds_first(rounds, seeds)
-    round_names = brackets.names_of_rounds(rounds) or [Round(each[0]["round"], 0) for each in pairings]
+    round_names = brackets.names_of_rounds(rounds) or [Round(each[0]["round"]) for each in pairings]
     return {
         "tab": tab,
         "tournament": tournament,
