@@ -51,7 +51,7 @@ def longest_wait(log: Path) -> float:
 async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits: str, concurrency: int) -> None:
     log = tmp_path / "said"
     outcome = await field.play(
-        engine("deaf", habits), engine("odd"), games=GAMES, concurrency=concurrency, processes=concurrency,
+        engine("deaf", f"slow {habits}"), engine("odd"), games=GAMES, concurrency=concurrency, processes=concurrency,
         variant="mnk:7,7,5", time=TIME, children=TIMES, log=log,
     )  # fmt: skip
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
@@ -66,7 +66,7 @@ async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits:
 
 async def test_a_missed_question_is_repeated_with_the_whole_board(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "said"
-    await field.play(engine("deaf"), engine("odd"), games=2, variant="mnk:7,7,5", time="1/move", log=log)
+    await field.play(engine("deaf", "slow"), engine("odd"), games=2, variant="mnk:7,7,5", time="5/move", log=log)
     messages = [(direction, *text) for _, label, direction, *text in lines_of(log) if label == "deaf"]
     repeat_index = next(index for index, (direction, *_) in enumerate(messages) if direction == "#")
     question = next(text for direction, text in reversed(messages[:repeat_index]) if direction == "<")

@@ -95,7 +95,7 @@ async def test_a_silent_bot_in_all_games_is_withdrawn_and_others_play(client: Cl
 
 
 async def test_bot_that_leaves_a_ladder_loses_its_pairing_and_can_return(tmp_path: Path) -> None:
-    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=0, reconnect_timeout=0.2) as client:
+    async with client_of(tmp_path / "x.sqlite", inactivity_timeout=0, reconnect_timeout=600.0) as client:
         server = client.server
         inactivity = inactivity_check(server, seconds=600)
         token = await client.token()

@@ -411,12 +411,17 @@ async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path
         refusal = tasks.create_task(refusal_of(list_bots(client, metadata=first)))
         await wait_until(lambda: client.server.store._turns.busy)
         tasks.create_task(retry_until_answered(lambda: list_bots(client, metadata=first)))
-        await asyncio.sleep(0.1)
+        await wait_until(lambda: count_waiting(client) == 2)
         tasks.create_task(retry_until_answered(lambda: list_bots(client, metadata=other)))
         assert (await refusal).info.metadata["limit"] == "strangers"
         # Both addresses have one place now, so neither can take that of the other.
         await check_limit_reached(list_bots(client, metadata=first), "strangers")
         await places.aclose()
+
+
+def count_waiting(client: Client) -> int:
+    """Return the number of calls that wait for their turn."""
+    return sum(len(calls) for group in client.server.store._turns._waiting.values() for calls in group.values())
 
 
 async def test_large_requests_are_refused_before_they_are_read(client: Client) -> None:

@@ -3,8 +3,9 @@
     python deaf_engine.py HABIT...
 
 It drops the first word of each line that arrives in this time, and answers ERROR with the rest. Habits change this:
-`first`: only the first such line is misread. `busy=N`: no line is misread, but N times the engine answers a question
-with ERROR. `anyway`: no line is misread, and ERROR comes before each move. It takes the lowest free cell.
+`first`: only the first such line is misread. `slow`: the engine leaves its first search only when lines have arrived.
+`busy=N`: no line is misread, but N times the engine answers a question with ERROR. `anyway`: no line is misread, and
+ERROR comes before each move. It takes the lowest free cell.
 """
 
 import os
@@ -27,12 +28,16 @@ class Engine:
         self.size = 0
         self.taken: set[int] = set()
         self.refusals = 0
+        self.is_slow = "slow" in HABITS
+
+    def read(self) -> None:
+        if not (data := os.read(0, 1 << 16)):
+            sys.exit(0)
+        self.arrived += data
 
     def line(self) -> str:
         while b"\n" not in self.arrived:
-            if not (data := os.read(0, 1 << 16)):
-                sys.exit(0)
-            self.arrived += data
+            self.read()
         line, self.arrived = self.arrived.split(b"\n", 1)
         return line.decode().strip()
 
@@ -57,13 +62,14 @@ class Engine:
 
     def leave(self) -> None:
         """Misread the lines that arrive while the engine leaves its search."""
+        if self.is_slow:
+            self.read()
+            self.is_slow = False
         deadline = time.perf_counter() + DEAF_SECONDS
         while (seconds := deadline - time.perf_counter()) > 0:
             if not select.select([0], [], [], seconds)[0]:
                 break
-            if not (data := os.read(0, 1 << 16)):
-                sys.exit(0)
-            self.arrived += data
+            self.read()
         complete_lines = self.arrived.count(b"\n")
         for _ in range(min(complete_lines, 1) if "first" in HABITS else complete_lines):
             say(f"ERROR Unknown command: {self.line().partition(' ')[2]}".rstrip())
