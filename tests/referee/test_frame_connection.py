@@ -9,6 +9,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import game_seed, side_seed
 from noughts_referee.work_units import ScheduledGame, unpack_moves
 from tests.support.games import Question, conditions, unit
+from tests.support.leaping_loop import leap
 from tests.support.loopback import Loopback, RawBot, raw_bot, turns, wait_until
 
 
@@ -149,13 +150,15 @@ async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first:
 async def test_few_questions_of_many_games_wait_to_be_sent_together(
     server: Loopback, first: RawBot, second: RawBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noughts_referee.frame_connection._GATHER_SECONDS", 0.3)
+    monkeypatch.setattr("noughts_referee.frame_connection._GATHER_SECONDS", 4.0)
     server.referee.add(unit(conditions(concurrency=400), [ScheduledGame(ordinal, 1, 0) for ordinal in range(1, 321)]))
     questions = await second.next_questions()
     await first.next_acknowledged_frame()  # the starts
     await second.send((questions[0].game, 0, 4))
     assert await first.stays_quiet(0.1), "319 games are the opponent's turn"
     await second.send((questions[1].game, 0, 4))
+    await wait_until(lambda: len(server.referee.player(1).outbox.turn_game) == 2)
+    await leap(4)
     assert len(await first.next_questions()) == 2, "but not for ever"
     await second.send(*((question.game, 0, 4) for question in questions[2:42]))
     assert len(await first.next_questions()) == 40, "an eighth of the games need not wait"

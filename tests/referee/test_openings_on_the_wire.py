@@ -9,6 +9,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
 from noughts_referee.work_units import unpack_moves
 from tests.support.games import conditions, unit
+from tests.support.leaping_loop import leap
 from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, wait_until
 
 
@@ -89,11 +90,12 @@ async def test_an_empty_choice_resigns_and_an_unrequested_one_is_reported(
 
 async def test_a_late_choice_for_the_opening_loses_on_time(server: Loopback) -> None:
     async with raw_bot(server, 1) as first, raw_bot(server, 2) as second:
-        server.referee.add(unit(conditions("gomoku+swap", "0.2/move")))
+        server.referee.add(unit(conditions("gomoku+swap", "4/move")))
         opening = await next_opening(first)
-        assert opening.own_clock_us == 200_000
+        assert opening.own_clock_us == 4_000_000
         await put_stones(first, opening, 112, 113, 98)
         await next_opening(second)
+        await leap(4)
         (finished,) = await server.finished_games(1)
     assert (finished.result, finished.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
 

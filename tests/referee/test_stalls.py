@@ -136,7 +136,8 @@ async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(serv
         await first.next_questions()
         server.referee.stalls.expect(0)
         await leap(3 * LIMIT)
-        assert (server.finished, server.referee.stalls.excused) == ([], 1)
+        assert server.finished == []
+        assert server.referee.stalls.excused >= 1
         server.referee.stalls.record_run()
         await first.send((1, 0, 0))
         (game,) = await server.finished_games(1)
@@ -148,7 +149,7 @@ async def test_a_bot_is_charged_for_a_stall_during_which_it_thinks(server: Loopb
     async with raw_bot(server, 1) as first, raw_bot(server, 2):
         server.referee.add(unit(conditions("mnk:1,1,1", time="10/move"), 1))
         await first.next_questions()
-        server.referee.stalls.expect(0.02)
+        server.referee.stalls.expect(1)
         await leap(2 * LIMIT)
         server.referee.stalls.record_run()
         await leap(0.02)

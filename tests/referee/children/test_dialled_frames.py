@@ -22,7 +22,7 @@ from tests.support.children.field import PROGRAMS, Field, losses
 
 DIALLER = PROGRAMS / "dialler.py"
 # Long limits for slow machines: no test waits for them.
-PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=0.2)
+PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=1.0)
 
 
 @pytest.fixture

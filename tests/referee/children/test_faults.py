@@ -28,7 +28,9 @@ async def test_a_bot_that_never_starts_is_disabled_after_three_attempts(field: F
 
 
 async def test_of_two_disabled_players_the_same_one_always_loses(field: Field) -> None:
-    outcome = await field.play(field.player("dies at once"), field.player("dies at once", "worse"), games=20)
+    outcome = await field.play(
+        field.player("dies at once"), field.player("dies at once", "worse"), games=20, children=PATIENT
+    )
     assert terminations(outcome) == {"crashed": 20}
     assert losses(field.games, "bad") == 20
     assert [fault.disabled for fault in outcome.faults] == [True, True]
@@ -37,7 +39,7 @@ async def test_of_two_disabled_players_the_same_one_always_loses(field: Field) -
 
 async def test_a_crash_loses_the_running_games_and_no_later_ones(field: Field) -> None:
     # Four games run at once: the first crash also loses the other three.
-    outcome = await field.play(field.player("crash"), "first-free", games=8, concurrency=4)
+    outcome = await field.play(field.player("crash"), "first-free", games=8, concurrency=4, children=PATIENT)
     (fault,) = outcome.faults
     assert terminations(outcome) == {"crashed": 8}
     assert fault.games == 8
@@ -97,7 +99,7 @@ async def test_games_of_honest_bots_are_the_same_without_the_faults(tmp_path: Pa
 
 async def test_same_games_at_any_concurrency(field: Field) -> None:
     specs = (field.player("honest", "one"), "random", field.player("honest", "two"))
-    await field.play(*specs, games=20)
+    await field.play(*specs, games=20, children=PATIENT)
     sequential_games = field.games
-    await field.play(*specs, games=20, concurrency=32)
+    await field.play(*specs, games=20, concurrency=32, children=PATIENT)
     assert field.games == sequential_games

@@ -122,7 +122,8 @@ import asyncio, os
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.plain_launcher import PlainLauncher
 async def main():
-    child = await PlainLauncher().start(ChildCommand("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
+    program = "sh -c 'echo there; trap \\"\\" TERM HUP; exec sleep 1000'"
+    child = await PlainLauncher().start(ChildCommand("exec", program))
     while True:
         try:
             assert os.read(child.stdout, 10) == b"there\\n"

@@ -71,6 +71,21 @@ def fork():
 
 os.fork = fork
 """
+_HOLDING = """
+import time
+from pathlib import Path
+from noughts_referee.children import scratch
+from probes import main as main
+
+_clear = scratch._clear
+
+def clear(*arguments):
+    while not Path(__file__).with_name("released").exists():
+        time.sleep(0.01)
+    return _clear(*arguments)
+
+scratch._clear = clear
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -84,9 +99,18 @@ def targets(tmp_path: Path) -> dict[str, Any]:
     return {"bot": str(tmp_path), "marker": secrets.token_hex(8)}
 
 
+def add_entry(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, text: str) -> Path:
+    """Write an entry module that a zygote can import, and return its folder."""
+    entry = folder / "entry"
+    entry.mkdir()
+    (entry / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(entry)]))
+    return entry
+
+
 @asynccontextmanager
-async def running_launcher(limits: Limits | None = None) -> AsyncIterator[SandboxLauncher]:
-    launcher = SandboxLauncher(ENTRY, limits)
+async def running_launcher(limits: Limits | None = None, entry: str = ENTRY) -> AsyncIterator[SandboxLauncher]:
+    launcher = SandboxLauncher(entry, limits)
     try:
         yield launcher
     finally:
@@ -206,21 +230,22 @@ async def test_scratch_folders_are_removed(targets: dict[str, Any], monkeypatch:
         assert os.listdir(folder) == []
 
 
-async def test_removing_a_large_scratch_folder_delays_no_child(
-    targets: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+async def test_removing_a_scratch_folder_delays_no_child(
+    targets: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_mounts(monkeypatch)  # a disk would be removed at once
+    released = add_entry(monkeypatch, tmp_path, "holding", _HOLDING) / "released"
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with running_launcher(Limits(scratch_files=100_000)) as launcher:
-            outcome = await wait_for_outcome(
-                await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'"))
-            )
-            assert outcome.code == 0
-            await wait_for_outcome(await launcher.start(probe_command("py", "who", targets)))
-            (base,) = os.listdir(folder)
-            assert "1" in os.listdir(os.path.join(folder, base))
+        async with running_launcher(entry="holding:main") as launcher:
+            try:
+                assert (await wait_for_outcome(await launcher.start(ChildCommand("exec", "touch file")))).code == 0
+                await wait_for_outcome(await launcher.start(probe_command("py", "who", targets)))
+                (base,) = os.listdir(folder)
+                assert os.listdir(os.path.join(folder, base, "1")) == ["file"]
+            finally:
+                released.touch()
 
 
 async def test_a_scratch_folder_a_thousand_deep_is_removed(
@@ -309,11 +334,7 @@ def status_of(pid: int) -> str:
 async def test_a_zygote_that_cannot_fork_keeps_no_folder_and_no_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = tmp_path / "entry"
-    entry.mkdir()
-    (entry / "refusing.py").write_text(_REFUSING)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(entry)]))
-    refuses = entry / "refuses"
+    refuses = add_entry(monkeypatch, tmp_path, "refusing", _REFUSING) / "refuses"
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
