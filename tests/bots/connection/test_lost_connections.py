@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import socket
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -18,10 +20,18 @@ from tests.support.games import conditions, unit
 from tests.support.loopback import Loopback, link_to, loopback, raw_bot, wait_until
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that no other process gets while servers start and stop: a socket that does not listen holds it."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_bot_reconnects_after_its_server_restarted(kind: type[Bot]) -> None:
-    async with loopback() as server:
-        port = server.port
+async def test_a_bot_reconnects_after_its_server_restarted(kind: type[Bot], port: int) -> None:
+    async with loopback(port=port) as server:
         events: list[SessionEvent] = []
         async with asyncio.TaskGroup() as tasks:
             sessions = [tasks.create_task(play(kind(), login(port, key), events.append)) for key in (1, 2)]
@@ -36,9 +46,8 @@ async def test_a_bot_reconnects_after_its_server_restarted(kind: type[Bot]) -> N
                     session.cancel()
 
 
-async def test_bot_that_was_online_reconnects_without_limit() -> None:
-    async with loopback() as server:
-        port = server.port
+async def test_bot_that_was_online_reconnects_without_limit(port: int) -> None:
+    async with loopback(port=port) as server:
         events: list[SessionEvent] = []
         async with asyncio.TaskGroup() as tasks:
             session = tasks.create_task(play(RandomBot(), replace(login(port, 1), wait=0.0), events.append))
@@ -140,9 +149,7 @@ async def test_nine_of_ten_simultaneous_logins_are_replaced() -> None:
     assert not any(isinstance(event, ConnectionLost) for event in events)
 
 
-async def test_a_bot_waits_for_a_server_that_is_not_running(caplog: pytest.LogCaptureFixture) -> None:
-    async with loopback() as server:
-        port = server.port
+async def test_a_bot_waits_for_a_server_that_is_not_running(caplog: pytest.LogCaptureFixture, port: int) -> None:
     caplog.set_level(logging.INFO)
     async with running_bots(port, bot_1=RandomBot(), bot_2=RandomBot()) as events:
         await wait_until(lambda: len(events) >= 2)

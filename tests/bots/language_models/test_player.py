@@ -158,7 +158,7 @@ async def test_requests_are_repeated_after_rate_limits_and_lost_connections(
 
 
 async def test_a_slow_answer_is_asked_for_again() -> None:
-    move, _ = await ask_player(Reply("late", seconds=3), cell("b2"), timeout=0.5)
+    move, _ = await ask_player(Reply("late", seconds=30), cell("b2"), timeout=2)
     assert (move.cell, [wait["why"] for wait in record(move)["waits"]]) == (4, ["connection"])
 
 
