@@ -242,11 +242,15 @@ class Link:
         self.port = 0
         self._target = port
         self._ends: set[asyncio.StreamWriter] = set()
+        self._refuses = False
         self._swallows = False
         self._flowing = asyncio.Event()
         self._flowing.set()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refuses:
+            writer.transport.abort()
+            return
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         except OSError:
@@ -273,6 +277,10 @@ class Link:
         finally:
             writer.transport.abort()
 
+    def refuse(self) -> None:
+        """Break new connections at once, until the link is restored."""
+        self._refuses = True
+
     def swallow(self) -> None:
         """Drop all packets, and report it to neither end."""
         self._swallows = True
@@ -283,6 +291,7 @@ class Link:
 
     def restore(self) -> None:
         """Deliver all packets from now on."""
+        self._refuses = False
         self._swallows = False
         self._flowing.set()
 

@@ -84,15 +84,15 @@ async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: P
 
 @pytest.mark.parametrize("kind", ["gomocup", "lines"])
 @pytest.mark.parametrize(
-    "thinking, stall, ending",
+    "thinking, limit, stall, ending",
     [
-        pytest.param(0.2, 3.0, "line", id="arrived in time, read late"),
-        pytest.param(2.5, 3.0, "timeout", id="arrived late during the stall"),
-        pytest.param(2.5, 2.0, "timeout", id="arrived late after the stall"),
+        pytest.param(0.2, 4, 6.0, "line", id="arrived in time, read late"),
+        pytest.param(2.5, 1, 3.0, "timeout", id="arrived late during the stall"),
+        pytest.param(2.5, 1, 2.0, "timeout", id="arrived late after the stall"),
     ],
 )
 async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
-    tmp_path: Path, kind: str, thinking: float, stall: float, ending: str
+    tmp_path: Path, kind: str, thinking: float, limit: int, stall: float, ending: str
 ) -> None:
     field, asked = Field(tmp_path, SandboxMode.OFF), tmp_path / "asked"
     (tmp_path / "lines.py").write_text(SLOW_LINES)
@@ -103,8 +103,8 @@ async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
         "lines": f"slow=lines{{variants=mnk}}:{python} {tmp_path}/lines.py {engine}",
     }[kind]
     async with stalled_loop(stall, 1, asked.exists):
-        await field.play(slow, "first-free", games=1, variant="mnk:5,5,5", time="1/move", children=TIMES,
-                         keep_times=True)  # fmt: skip
+        await field.play(slow, "first-free", games=1, variant="mnk:5,5,5", time=f"{limit}/move",
+                         children=TIMES, keep_times=True)  # fmt: skip
     (game,) = field.games
     times_us = game.times_us[game.second == "slow" :: 2]
     assert game.termination == ending

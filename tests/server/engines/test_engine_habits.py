@@ -21,7 +21,7 @@ from noughts_server.local.plan import LocalError
 from tests.support.children.field import PROGRAMS, Field
 from tests.support.command_line import invoke
 
-TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=1.0)
+TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=10.0)
 HALF_MARGIN_MS = 25
 
 
@@ -40,10 +40,12 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path, SandboxMode.OFF)
 
 
-async def check_plays(field: Field, habits: str, *, games: int = 6, time: str = "3/move") -> None:
+async def check_plays(
+    field: Field, habits: str, *, games: int = 6, time: str = "3/move", children: ChildSettings = TIMES
+) -> None:
     """Play games against `random`, two at once, and check that each game ends on the board."""
     outcome = await field.play(
-        engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=TIMES
+        engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=children
     )
     assert {game.termination for game in field.games} <= {"line", "board_full"}, outcome.faults
     assert len(field.games) == games
@@ -64,7 +66,6 @@ async def check_plays(field: Field, habits: str, *, games: int = 6, time: str = 
         pytest.param("one-start", id="dies at a second START"),
         pytest.param("no-restart", id="does not know RESTART"),
         pytest.param("deaf-once", id="misses one RESTART"),
-        pytest.param("silent-restart", id="says nothing to RESTART"),
         pytest.param("slow-restart=0.4", id="takes its time for RESTART"),
         pytest.param("slow-start=1.5", id="takes its time for START"),
         pytest.param("slow-info=0.06", id="takes its time for each info"),
@@ -87,6 +88,10 @@ async def check_plays(field: Field, habits: str, *, games: int = 6, time: str = 
 )
 async def test_an_engine_that(field: Field, habits: str) -> None:
     await check_plays(field, habits)
+
+
+async def test_an_engine_that_says_nothing_to_restart_plays_all_games(field: Field) -> None:
+    await check_plays(field, "silent-restart", children=replace(TIMES, restart=1.0))
 
 
 async def test_an_engine_with_several_manners_at_once_plays_without_a_clock(field: Field) -> None:
@@ -341,11 +346,10 @@ async def test_without_swap2board_the_usual_opening_choices_are_made(field: Fiel
 
 
 async def test_a_swap2_answer_off_the_board_is_an_illegal_move(field: Field) -> None:
-    hasty = replace(TIMES, silence=1.0)
     for answer in ("99,99", "-1,-1"):
         # It opens the second game: a point is no answer there, and the engine is silent.
         await field.play(
-            engine(f"swap2={answer}", options="{swap2=on}"), "random", games=2, variant="gomoku+swap2", children=hasty
+            engine(f"swap2={answer}", options="{swap2=on}"), "random", games=2, variant="gomoku+swap2", children=TIMES
         )
         assert {game.termination for game in field.games} == {"illegal_move", "crashed"}, answer
 

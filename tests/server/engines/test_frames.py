@@ -29,7 +29,7 @@ from tests.support.children.field import PROGRAMS
 from tests.support.league_server import league_server_at
 from tests.support.patience import PATIENCE
 
-TIMES = ChildSettings(start=10.0, stop=0.2, restart=1.0)
+TIMES = ChildSettings(start=10.0, stop=0.2, restart=10.0)
 
 
 def odd_engine(habits: str = "", **options: str) -> BotSpec:

@@ -58,7 +58,7 @@ async def submit(
         for start in range(0, len(data), 50_000):
             yield pb.SubmitBotRequest(chunk=data[start : start + 50_000])
 
-    return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=PATIENCE)
+    return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=2 * PATIENCE)
 
 
 async def stored_counts(client: Client) -> tuple[int, int, int]:

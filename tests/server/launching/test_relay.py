@@ -20,7 +20,7 @@ from noughts_server.launching.launcher import SandboxMode
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.league_server import LeagueServer, league_server_at
-from tests.support.loopback import Link, wait_until
+from tests.support.loopback import link_to, wait_until
 
 
 @pytest.fixture
@@ -124,14 +124,13 @@ async def test_all_processes_restart_after_one_of_several_was_killed(
 
 
 async def test_program_that_was_online_reconnects_without_limit(league_server: LeagueServer, tmp_path: Path) -> None:
-    link = Link(int(league_server.address.rpartition(":")[2]))
     pids = tmp_path / "pids"
-    listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
-    address = "{}:{}".format(*listener.sockets[0].getsockname())
-    async with relayed(league_server, pids, "honest", address=address, wait=0.0) as events:
-        listener.close()
+    async with (
+        link_to(int(league_server.address.rpartition(":")[2])) as link,
+        relayed(league_server, pids, "honest", address=f"127.0.0.1:{link.port}", wait=0.0) as events,
+    ):
+        link.refuse()
         os.kill(int(pids.read_text()), signal.SIGKILL)
         await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
-        async with await asyncio.start_server(link.carry, "127.0.0.1", int(address.rpartition(":")[2])):
-            await wait_until(lambda: events.count(Online("bots/mine/versions/1")) == 2)
-            link.cut()
+        link.restore()
+        await wait_until(lambda: events.count(Online("bots/mine/versions/1")) == 2)

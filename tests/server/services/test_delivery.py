@@ -14,7 +14,7 @@ import pytest
 from noughts_proto.transport import SITE_KEY
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc
 from noughts_server.core.limits import Limits
-from noughts_server.services.delivery import ANSWER_BYTES
+from noughts_server.services.delivery import ANSWER_BYTES, Delivery
 from tests.chaos.http2 import RawClient, raw_client
 from tests.support.client import Client, bearer, client_of, hello, refusal_of
 from tests.support.loopback import wait_until
@@ -53,13 +53,17 @@ async def test_unread_answers_hold_no_place_of_other_callers(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "method, request_bytes", [(LIST, b""), ("FeedService/Watch", WATCH), ("PlayService/Play", b"")]
 )
-async def test_a_caller_that_does_not_read_is_disconnected(tmp_path: Path, method: str, request_bytes: bytes) -> None:
+async def test_a_caller_that_does_not_read_is_disconnected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, request_bytes: bytes
+) -> None:
     async with with_deaf(tmp_path, seconds=SHORT_SECONDS) as (client, other):
         playing = method.endswith("Play")
         token = await client.token() if playing else ""
         other.call(method, hello().SerializeToString() if playing else request_bytes, token, ends=not playing)
         async with asyncio.timeout(PATIENCE):
             await other.closed.wait()
+        # On a busy machine, even a caller that reads at once can take longer.
+        monkeypatch.setattr(Delivery, "limit_rest", lambda *_: None)
         await list_bots(client)
         assert client.server.counters.refused["unread_bytes"]
 
