@@ -310,6 +310,11 @@ class Cluster:
 
     async def organise(self, slug: str, bots: Sequence[str], **settings: Any) -> None:
         """Create and start a tournament of these bots."""
+        await self.create(slug, bots, **settings)
+        await self.start(slug)
+
+    async def create(self, slug: str, bots: Sequence[str], **settings: Any) -> None:
+        """Create a tournament of these bots, which does not start yet."""
         stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
         name = f"tournaments/{slug}"
         usual: Mapping[str, Any] = {"variant": "tictactoe", "concurrency": 4_096, "seed": 5}
@@ -319,7 +324,11 @@ class Cluster:
         for bot in bots:
             entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
             await self.call(stub.JoinTournament, entry)
-        await self.call(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+
+    async def start(self, slug: str) -> None:
+        """Start a tournament."""
+        stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        await self.call(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=f"tournaments/{slug}"))
 
     async def cancel(self, slug: str) -> None:
         """End a tournament, so that nobody has to finish its games."""

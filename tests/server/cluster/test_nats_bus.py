@@ -55,7 +55,7 @@ async def publish_until_received(bus: NatsBus, subject: str, message: Any, *othe
     received: list[Any] = []
     subscriptions = [other.subscribe(subject, received.append) for other in others]
     async with asyncio.timeout(PATIENCE):
-        while len(received) < len(others):
+        while received.count(message) < len(others):
             # Subscriptions take some time to reach the server, which drops messages that come earlier.
             bus.publish(subject, message)
             await asyncio.sleep(0.02)

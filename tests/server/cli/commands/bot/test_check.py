@@ -92,7 +92,7 @@ def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, refusal: Refusal,
     line = f"bot check py:{tmp_path}/slow.py:Slow --games 2 --no-steps --format json"
     assert json.loads(noughts(f"{line} --time 3/move").stdout)["faults"] == []
     faults = json.loads(noughts(f"{line} --time 0.1/move", code=1).stdout)["faults"]
-    assert re.fullmatch(r"it took 0\.\d+ s for a move; its limit was 0\.1 s", faults[0])
+    assert re.fullmatch(r"it took \d+\.\d+ s for a move; its limit was 0\.1 s", faults[0])
     refusal(f"{line} --time 60+1", code=2)
 
 
