@@ -25,6 +25,7 @@ def chromium() -> Iterator[Browser]:
             executable_path=program.path,
             args=["--no-sandbox", "--disable-dev-shm-usage"],
             env=dict(program.environment),
+            timeout=PATIENCE_MS,
         )
         try:
             yield browser

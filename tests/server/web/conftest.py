@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from noughts_server.testing import ServerUnderTest, serving
-from noughts_server.web import event_streams, upstream
+from noughts_server.web import board_png, bot_login, browser_player, event_streams, upstream
 from noughts_server.web.play_tables import TableSettings
 from tests.support.browser import chromium
 from tests.support.patience import PATIENCE
@@ -23,6 +23,9 @@ def patient_sites() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (event_streams, upstream):
             patch.setattr(module, "DEADLINE_SECONDS", PATIENCE)
+        for module in (bot_login, browser_player):
+            patch.setattr(module, "_TIMEOUT_SECONDS", PATIENCE)
+        patch.setattr(board_png, "_SECONDS", PATIENCE)
         yield
 
 

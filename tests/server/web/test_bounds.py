@@ -197,8 +197,8 @@ def test_incomplete_requests_are_closed_after_a_timeout(server: ServerUnderTest,
         answer_to(connection)
 
 
-def test_slow_whole_requests_are_answered(server: ServerUnderTest) -> None:
-    with site_of(server.address, limits=SHORT_LIMITS) as site, connection_to(site) as connection:
+def test_slow_whole_requests_are_answered(site: Site) -> None:
+    with connection_to(site) as connection:
         for _ in range(3):
             for part in (b"HEAD /signin HTTP/1.1\r\n", b"host: here\r\n", b"\r\n"):
                 connection.sendall(part)

@@ -51,6 +51,28 @@ async def test_addresses_with_many_games_leave_others_their_first_one(server: Se
         await upstream.close()
 
 
+async def test_new_visitor_gets_the_table_that_was_idle_the_longest(server: ServerUnderTest) -> None:
+    wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
+    settings = TableSettings(most=2, address_most=1, kept=600.0, pause=0.0)
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        rooms = PlayTables(upstream, tasks, server.token("full"), settings)
+        first, second = [await rooms.open(wish, f"192.0.2.{number}") for number in (1, 2)]
+        for table in (first, second):
+            table.guests[0].last_move_time -= 700
+        await first.guest(0).move(4, 0)
+        rooms.find(second.keys[0])  # a visit is not a move
+        third = await rooms.open(wish, "192.0.2.3")
+        assert rooms.find(first.keys[0]) is first
+        with pytest.raises(Failure, match="no such table"):
+            rooms.find(second.keys[0])
+        assert rooms.find(third.keys[0]) is third
+        with pytest.raises(Failure, match="All 2 tables are taken"):
+            await rooms.open(wish, "192.0.2.4")
+        await rooms.close()
+        await upstream.close()
+
+
 async def test_a_hint_belongs_to_the_game_in_which_it_was_asked(
     server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -369,6 +369,7 @@ def test_a_refused_challenge_is_explained_on_the_form_with_what_was_typed(server
             assert kept in refused.text
         refused = SignedIn(site, token).post("/challenges", {**form, "games": "101"})
         assert "Expected 1 to 100." in refused.text.partition('id="wrong-games"')[2].partition("</span>")[0]
+    eventually(lambda: not site.get("/api/v1/bots/other").document["online"])
     refused = SignedIn(site, token).post("/challenges", {**form, "games": "2"})
     assert refused.status == 409
     assert "Bot “other” is offline" in refused.text.partition('role="alert"')[2].partition("</div>")[0]

@@ -69,7 +69,7 @@ def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) ->
             )
             page.goto("/tournaments/cup")
             page.get_by_role("button", name="Start").click()
-            expect(page.locator(".state.finished")).to_be_visible(timeout=30_000)
+            expect(page.locator(".state.finished")).to_be_visible()
             good_file.write_text(BOT.format("position.free[-1]"))
             page.goto("/me?tab=upload")
             for words in "The server has tested version 2,", "This file is version 2 already":

@@ -12,6 +12,7 @@ from noughts_proto.security import Dialling
 from noughts_proto.v1 import bots_pb2
 from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web import browser_player
 from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.play_tables import TableSettings
 from noughts_server.web.signin import Visitor
@@ -31,20 +32,6 @@ def test_visitor_is_refused_if_all_tables_are_taken(server: ServerUnderTest) -> 
         answer = site.post("/play", form)
         assert answer.status == 429
         assert "All 1 tables are taken." in answer.text
-
-
-def test_new_visitor_gets_the_table_that_was_idle_the_longest(server: ServerUnderTest) -> None:
-    settings = TableSettings(most=2, address_most=1, kept=3.0, pause=0.0)
-    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
-    with site_of(server.address, token=server.token("full"), tables=settings, proxies=["127.0.0.1"]) as site:
-        first, second = (site.post("/play", form, x_real_ip=f"192.0.2.{n}").headers["location"] for n in (1, 2))
-        time.sleep(3.1)
-        move = {"game": site.get(f"{first}/state").document["game"], "cell": "4", "ply": "0"}
-        assert site.post(f"{first}/move", move).status == 200
-        assert site.get(f"{second}/state").status == 200
-        assert site.post("/play", form, x_real_ip="192.0.2.3").status == 303
-        assert (site.get(first).status, site.get(second).status) == (200, 404)
-        assert site.post("/play", form, x_real_ip="192.0.2.4").status == 429
 
 
 def test_guest_names_of_another_owner_are_skipped(server: ServerUnderTest) -> None:
@@ -192,7 +179,7 @@ def test_game_can_be_repeated_only_from_an_own_turn(tables: Site) -> None:
     assert tables.get(f"{table}/state").document["opening"] == 0
 
 
-def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site) -> None:
+def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     created = tables.post(
         "/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you", "mark": "begins"}
     )
@@ -202,9 +189,11 @@ def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site) -> None:
     move = {"game": game, "cell": "38", "ply": "0"}
     assert tables.post("/play/other/move", move).status == 404
     assert tables.post(f"{table}/move", {**move, "game": "tournaments/other/games/1"}).status == 409
-    for action in ("move", "hint"):
-        refused = tables.post(f"{table}/{action}", {**move, "ply": "1"})
-        assert (refused.status, refused.document["message"]) == (409, "It is not your turn.")
+    with monkeypatch.context() as patch:
+        patch.setattr(browser_player, "_TIMEOUT_SECONDS", 0.1)
+        for action in ("move", "hint"):
+            refused = tables.post(f"{table}/{action}", {**move, "ply": "1"})
+            assert (refused.status, refused.document["message"]) == (409, "It is not your turn.")
     assert "fall" in tables.post(f"{table}/move", {**move, "cell": "3"}).document["message"]
     assert tables.post(f"{table}/move", {**move, "cell": "4000"}).document["message"] == "There is no cell 4000."
     assert tables.post(f"{table}/move", {**move, "cell": "x"}).status == 400

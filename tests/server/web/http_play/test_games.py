@@ -163,7 +163,7 @@ def test_a_bot_that_leaves_in_a_game_can_continue_it(site: Site, server: ServerU
 
 def test_a_late_move_is_reported_as_late(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
     pair = bots(site, server, "late-a", "late-b")
-    time = types_pb2.TimeControl(move_us=200_000)
+    time = types_pb2.TimeControl(move_us=2_000_000)
     cup = organiser.start("late", *pair, variant="tictactoe", games_per_pair=1, time=time)
     turn = pair[0].next_turn()
     ends = eventually(lambda: pair[0].turns(after=turn["turn"]).document["ended"])

@@ -1,10 +1,12 @@
 """Sessions of bots over HTTP: restarts, idle bots, revoked tokens, and limits."""
 
 import asyncio
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import grpc
 
@@ -20,6 +22,7 @@ from tests.support.background import server_in_thread
 from tests.support.client import bearer
 from tests.support.databases import make_file, url_of
 from tests.support.http_bots import PLAY, HttpBot, Organiser, bots, organiser_at, play_together, send
+from tests.support.leaping_loop import LeapingLoop
 from tests.support.patience import PATIENCE
 from tests.support.processes import eventually
 from tests.support.site import Site, site_of
@@ -33,6 +36,19 @@ async def tokens_in(path: Path, *owners: str) -> dict[str, str]:
         return {owner: (await store.write(partial(create_token, owner=owner, now_ms=NOW))).secret for owner in owners}
     finally:
         await store.close()
+
+
+@contextmanager
+def leaping_site(server: str) -> Iterator[tuple[Site, Callable[[float], object]]]:
+    """The site of the server at this address, and a function that moves the time of the site forward by seconds."""
+    loop = LeapingLoop()
+
+    def run(site: Coroutine[Any, Any, None]) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(site)
+
+    with site_of(server, run=run) as site:
+        yield site, lambda seconds: loop.call_soon_threadsafe(loop.leap, seconds)
 
 
 def test_a_new_session_continues_the_games_of_the_older_one(
@@ -96,7 +112,7 @@ def test_a_session_and_its_game_continue_after_a_restart_of_the_server(tmp_path:
 def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
         short = stack.enter_context(serving(reconnect_timeout=0.2))
-        site = stack.enter_context(site_of(short.address, play=PlaySettings(idle=2.0)))
+        site, leap = stack.enter_context(leaping_site(short.address))
         organiser = stack.enter_context(organiser_at(short))
         pair = bots(site, short, "away", "here")
         assert site.get("/api/v1/bots/away").document["online"]
@@ -104,10 +120,11 @@ def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) 
         # The bot that owes nothing asks nothing; the other one waits for its move.
         pair[0].moves({"turn": pair[0].next_turn()["turn"], "move": 0})
         turn = pair[1].next_turn()
+        leap(PlaySettings().idle)
         assert organiser.games(cup)[0].termination == types_pb2.TERMINATION_DISCONNECTED
         idle = pair[0].turns()
         assert idle.status == 404
-        assert "no request came for 2 s" in idle.document["error"]["message"]
+        assert "no request came for 30 s" in idle.document["error"]["message"]
         (end,) = eventually(lambda: pair[1].turns(after=turn["turn"]).document["ended"])
         assert (end["termination"], end["points"]) == ("disconnected", 1)
         assert pair[1].moves({"turn": turn["turn"], "move": 1}).document["moves"][0]["status"] == "late"
@@ -115,26 +132,28 @@ def test_a_bot_without_requests_goes_offline_and_loses(server: ServerUnderTest) 
 
 def test_a_bot_that_thinks_about_a_move_is_not_idle(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
-        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=2.0)))
+        site, leap = stack.enter_context(leaping_site(server.address))
         organiser = stack.enter_context(organiser_at(server))
         pair = bots(site, server, "thinker", "other")
         time = types_pb2.TimeControl(move_us=60_000_000)
         organiser.start("thinking", *pair, variant="tictactoe", games_per_pair=1, time=time)
         turn = pair[0].next_turn()
         bots(site, server, "sleeper")
+        leap(PlaySettings().idle)
         eventually(lambda: not site.get("/api/v1/bots/sleeper").document["online"])
         assert pair[0].moves({"turn": turn["turn"], "move": 0}).status == 200
 
 
 def test_a_bot_that_thinks_for_too_long_reads_its_limit(server: ServerUnderTest) -> None:
     with ExitStack() as stack:
-        site = stack.enter_context(site_of(server.address, play=PlaySettings(idle=2.0, idle_thinking=3.0)))
+        site, leap = stack.enter_context(leaping_site(server.address))
         organiser = stack.enter_context(organiser_at(server))
         pair = bots(site, server, "ponderer", "partner")
         organiser.start("pondering", *pair, variant="tictactoe", games_per_pair=1)
         pair[0].next_turn()
+        leap(PlaySettings().idle_thinking)
         eventually(lambda: not site.get("/api/v1/bots/ponderer").document["online"])
-        assert "no request came for 3 s" in pair[0].turns().document["error"]["message"]
+        assert "no request came for 600 s" in pair[0].turns().document["error"]["message"]
 
 
 def test_a_revoked_token_ends_its_sessions_at_once(site: Site, server: ServerUnderTest, organiser: Organiser) -> None:
@@ -243,7 +262,7 @@ def test_games_run_on_next_to_500_idle_sessions(server: ServerUnderTest, organis
         pair = bots(site, server, "busy-a", "busy-b")
         assert send(site.address, "POST", PLAY, crowd[0], {"bot": "one-more"}).status == 429
         bots(site, server, "late")
-        time = types_pb2.TimeControl(move_us=2_000_000)
+        time = types_pb2.TimeControl(move_us=20_000_000)
         cup = organiser.start("crowded", *pair, variant="connect4", games_per_pair=2, time=time)
         play_together(*pair, games=2)
         assert {game.termination for game in organiser.games(cup)} == {types_pb2.TERMINATION_LINE}
