@@ -244,7 +244,7 @@ def live_game(
 
     game.name = f"{eventually(new_running_tournament)}/games/1"
     # The tournament runs a moment before its first game does.
-    eventually(lambda: site.get(f"/{game.name}").status == 200)
+    eventually(lambda: '"state":"running"' in site.get(f"/{game.name}").text)
     yield game
     thread.join(PATIENCE)
     assert not thread.is_alive()

@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -47,10 +48,20 @@ def match_of_three(server: ServerUnderTest, site: Site, bot: Stepwise) -> Iterat
 
 def play_to_end(page: Page, bot: Stepwise) -> None:
     """Let the bot move until the game on the page is over, one move after the other."""
-    while page.locator("#outcome.ended").count() == 0:
+    ended, waiting = page.locator("#outcome.ended"), page.locator("#outcome", has_text="Stepwise is to move.")
+    while True:
+        expect(ended.or_(waiting)).to_be_attached()
+        if ended.count():
+            break
         before = page.locator("#board .stone").count()
         bot.steps.release()
         expect(page.locator(f"#outcome.ended, #moves li:nth-child({before + 1})").first).to_be_attached()
+
+
+def after_a_tick(page: Page) -> Page:
+    """Move the paused clock of the page forward by a tenth of a second, and return the page."""
+    page.clock.run_for(100)
+    return page
 
 
 def test_finished_game_leads_to_its_neighbours_without_scripts(site: Site, cup: str) -> None:
@@ -72,16 +83,19 @@ def test_next_live_game_opens_after_the_end_unless_the_visitor_stays(
     bot = Stepwise()
     with match_of_three(server, site, bot) as name, page_in(browser, site.address) as page:
         eventually(lambda: site.get(f"/{name}/games/1").status == 200)
+        page.clock.install()
         page.goto(f"/{name}/games/1")
         expect(page.locator("#outcome")).to_contain_text("is to move")
         title = page.title()
         eventually(lambda: site.hub.watchers)
+        page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
         play_to_end(page, bot)
         expect(page).to_have_title(re.compile(rf"^(1-0|0-1|1/2-1/2) {title}$"))
-        expect(page.locator("#onward")).to_be_visible()
+        eventually(lambda: after_a_tick(page).locator("#onward").is_visible())
         expect(page.locator("#onward-said")).to_have_text("The next live game opens in 5 seconds.")
         page.get_by_role("button", name="Stay here").click()
         expect(page.locator("#onward")).to_be_hidden()
+        page.clock.resume()
         # The links to live games show the one that has begun.
         page.reload()
         expect(page.locator("#around a .thumb").last).to_be_visible()

@@ -169,7 +169,8 @@ def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, brow
         page.goto("/")
         page.route("**/board?*", refuse)
         page.clock.resume()
-        page.evaluate(show, [module, [with_board(game)]])
+        with page.expect_response(lambda answer: "variant=connect4" in answer.url):
+            page.evaluate(show, [module, [with_board(game)]])
         assert len(board_requests) == 1
         page.unroute("**/board?*")
         page.clock.fast_forward(6_000)
