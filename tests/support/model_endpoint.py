@@ -87,6 +87,7 @@ def model_endpoint(**answers: AnswerRequest) -> Iterator[ModelEndpoint]:
     """Serve models on a free port inside the block; each keyword is the name of a model, with its function."""
     endpoint = ModelEndpoint("", answers)
     lock = threading.Lock()
+    closing = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -98,8 +99,10 @@ def model_endpoint(**answers: AnswerRequest) -> Iterator[ModelEndpoint]:
                 endpoint.requests.append(request)
                 endpoint.keys.add(self.headers["authorization"])
                 reply = problem or answers[request["model"]](request)
-            time.sleep(reply.seconds)
-            self._send(reply, request["model"])
+            if closing.wait(reply.seconds):
+                self.close_connection = True  # a later reply would print an error during another test
+            else:
+                self._send(reply, request["model"])
 
         def _send(self, reply: Reply, model: str) -> None:
             if reply.endless:
@@ -141,6 +144,7 @@ def model_endpoint(**answers: AnswerRequest) -> Iterator[ModelEndpoint]:
     try:
         yield endpoint
     finally:
+        closing.set()
         server.shutdown()
         server.server_close()
         thread.join()
