@@ -57,7 +57,7 @@ async def test_a_bot_that_ends_in_many_ways_has_at_most_21_faults(field: Field) 
 
 
 async def test_a_bot_that_returns_for_another_variant_loses_its_games(field: Field) -> None:
-    outcome = await field.play(field.player("other variants later"), "first-free", "random", games=4)
+    outcome = await field.play(field.player("other variants later"), "first-free", "random", games=4, children=PATIENT)
     assert outcome.games == outcome.games_total == 12
     assert terminations(outcome)["crashed"] == losses(field.games, "bad") == 8
     reason = "sent an invalid hello: got a bot that plays gomoku, expected one that plays tictactoe"
