@@ -38,10 +38,10 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
     async with running_cluster(servers=1, referees=1) as cluster:
         cluster.start_bots(["amy", "ben"], "Unhurried")
         await cluster.wait_until_online(["amy", "ben"])
-        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 1_500_000})
+        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 3_000_000})
         await cluster.wait_for_more_games()
         cluster.servers.pop().kill()
-        await asyncio.sleep(2)
+        await asyncio.sleep(4)
         await cluster.start_server()
         await cluster.wait_until_finished("league")
         # It was away for longer than their clocks had left, so its bot gets the open question again.

@@ -31,7 +31,7 @@ from noughts_bots import Bot
 
 class Sleeper(Bot):
     def choose(self, position):
-        time.sleep(0.01)
+        time.sleep(0.05)
         return position.free[0]
 """
 _OPTIONS = "--seed 5 --concurrency 16 --format json"

@@ -106,7 +106,7 @@ def test_a_terminal_shows_a_progress_bar_instead_of_scores() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_first_fault_ends_the_run(noughts: Any, tmp_path: Path, fault: str) -> None:
     games = tmp_path / "games.jsonl"
-    line = f"match {faulty_bot(tmp_path, fault)} first-free --games 100000 --time 0.5/move --fatal -o {games}"
+    line = f"match {faulty_bot(tmp_path, fault)} first-free --games 100000 --time 3/move --fatal -o {games}"
     result = noughts(f"{line} --format json", code=1)
     *_, error, fix = result.stderr.splitlines()
     location, _, explanation = error.partition(": it ")

@@ -79,7 +79,7 @@ def test_only_the_bot_without_enough_time_loses_on_time(noughts: Any, bots: str,
 
 
 def test_only_the_margin_of_a_late_bot_itself_helps_it(noughts: Any, bots: str) -> None:
-    line = f"match Slow=py:{bots}:Slow first-free --time 0.1/move --no-lock --format json"
+    line = f"match Slow=py:{bots}:Slow first-free --time 0.1/move --time-of first-free=60/move --no-lock --format json"
     assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
     assert json.loads(noughts(f"{line} --margin-of Slow=20").stdout)["terminations"] == {"line": 2}
     # The margin of the opponent does not help.
@@ -109,7 +109,7 @@ def test_an_engine_gets_its_own_base_time_and_limit_per_move(noughts: Any, tmp_p
 def test_a_margin_holds_for_each_process_of_an_engine(noughts: Any) -> None:
     line = (
         f"match {engine_player('think=0.6')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.4/move"
-        " --concurrency 2 --processes 2 --format json"
+        " --time-of first-free=60/move --concurrency 2 --processes 2 --format json"
     )
     assert json.loads(noughts(f"{line} --margin 50ms").stdout)["terminations"] == {"timeout": 2}
     assert "timeout" not in json.loads(noughts(f"{line} --margin-of Odd=20").stdout)["terminations"]
@@ -125,7 +125,10 @@ def test_engines_that_keep_their_own_clock_have_a_second_of_margin(kind: str, ma
 
 def test_records_with_times_have_the_margins_and_late_moves(noughts: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
-    line = f"match {engine_player('think=0.2')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
+    line = (
+        f"match {engine_player('think=0.2')} first-free --variant mnk:7,7,5 --games 2 --no-lock"
+        " --time 0.1/move --time-of first-free=60/move"
+    )
     noughts(f"{line} --margin-of Odd=20 -o {games} --times")
     for record in game_records(games):
         side = int(record["second"] == "Odd")

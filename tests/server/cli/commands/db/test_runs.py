@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,15 @@ class NeverMoves(Bot):
 """
 
 
-def interrupt_run(words: str, env: dict[str, str], wait_for_start: Any) -> str:
-    """Start a run, interrupt it twice after `wait_for_start(process)`, and return what it wrote to stderr."""
+def interrupt_run(words: str, env: dict[str, str], wait_for_start: Callable[[], object], signals: int) -> str:
+    """Start a run, send it `signals` interrupts after `wait_for_start()`, and return the rest of its stderr."""
     with started(shlex.split(words), env) as process:
         assert process.stderr is not None
-        wait_for_start(process)
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGINT)
+        wait_for_start()
+        for number in range(signals):
+            process.send_signal(signal.SIGINT)
+            if not number:
+                assert any("Finishing" in line for line in process.stderr)
         return exit_code_and_errors(process)[1]
 
 
@@ -49,22 +52,21 @@ def interrupt_after_some_games(tmp_path: Path, env: dict[str, str]) -> None:
     """Start a run, and interrupt it after some games."""
     file = tmp_path / "games.jsonl"
 
-    def wait_for_start(process: Any) -> None:
+    def wait_for_start() -> None:
         eventually(lambda: file.exists() and file.stat().st_size)
 
-    errors = interrupt_run(f"match random first-free --games 1000000 -o {file}", env, wait_for_start)
+    errors = interrupt_run(f"match random first-free --games 1000000 -o {file}", env, wait_for_start, signals=1)
     assert str(tmp_path / "noughts" / "runs") in errors
 
 
 def test_run_without_a_game_is_not_kept(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "never_moves.py").write_text(NEVER_MOVES)
 
-    def wait_for_start(process: Any) -> None:
+    def wait_for_start() -> None:
         eventually(lambda: (tmp_path / "log").exists())
 
-    errors = interrupt_run(
-        f"match random {tmp_path / 'never_moves.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, wait_for_start
-    )
+    words = f"match random {tmp_path / 'never_moves.py'} --no-lock --games 2 --log {tmp_path / 'log'}"
+    errors = interrupt_run(words, env, wait_for_start, signals=2)
     assert "Interrupted before any game ended" in errors
     assert kept_runs(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
