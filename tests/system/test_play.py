@@ -235,10 +235,8 @@ def test_coordinates_are_typed_on_a_large_board() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_every_cell_of_a_board_of_twenty_is_on_the_screen(size: tuple[int, int]) -> None:
     with terminal("play person --variant mnk:20,20,5", size=size) as screen:
-        text = screen.until(lambda text: re.search(r"^ *1 [ .│\[]+", text, re.MULTILINE) is not None)
-        for row in range(1, 21):
-            assert re.search(rf"^ *{row} [ .│\[]", text, re.MULTILINE), row
-        assert re.search(r" q +r +s +t\b", text)
+        rows = [rf"^ *{row} [ .│\[]" for row in range(1, 21)]
+        screen.until(lambda text: all(re.search(part, text, re.MULTILINE) for part in (*rows, r" q +r +s +t\b")))
 
 
 def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
@@ -253,9 +251,8 @@ def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
 @pytest.mark.parametrize("size", [(59, 24), (44, 24)])
 def test_on_a_narrow_screen_the_panel_is_below_the_board(size: tuple[int, int]) -> None:
     with terminal("play first-free --variant gomoku --first me --mark O", size=size) as screen:
-        text = screen.until("> O You 0")
-        for row in range(1, 16):
-            assert re.search(rf"^ *{row}(  \.| \[\.| \.).*[.\]] *$", text, re.MULTILINE), f"{row} of\n{text}"
+        rows = [rf"^ *{row}(  \.| \[\.| \.).*[.\]] *$" for row in range(1, 16)]
+        screen.until(lambda text: all(re.search(part, text, re.MULTILINE) for part in ("> O You 0", *rows)))
         screen.press(" ")
         screen.until("cursor: h8  last: a15 (first-free)")
         screen.until("moves: h8 a15\n")
