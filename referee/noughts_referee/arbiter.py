@@ -49,6 +49,8 @@ _WON = (won(0), won(1))
 
 _MOST_SHOWN = 5
 """Cells of an invalid choice that an error message shows."""
+_LONG_US, _TENTH_US = 10_000_000, 100_000
+"""The message about a late move has only tenths of a second if both times are long and differ by more."""
 
 
 def _in_words(choice: Choice, opening: OpeningChoice) -> str:
@@ -381,7 +383,9 @@ class Arbiter:
         return False
 
     def _time_out(self, game: Game, took: int) -> None:
-        fault = f"took {took / 1e6:.3f} s for its move and had {game.limit_us() / 1e6:.3f} s left"
+        left = game.limit_us()
+        digits = 1 if left >= _LONG_US and took - left >= _TENTH_US else 3
+        fault = f"took {took / 1e6:.{digits}f} s for its move and had {left / 1e6:.{digits}f} s left"
         self._lose(game, took, Termination.TIMEOUT, fault)
 
     def _resign(

@@ -198,6 +198,9 @@ def test_a_game_lost_by_a_fault_has_its_reason(driver: ArbiterDriver) -> None:
     game = driver.start(conditions(time="1/move"))
     driver.answer(game, 4, took=2 * SECOND)
     assert game.fault == "took 2.000 s for its move and had 1.000 s left"
+    game = driver.start(conditions(time="20/move"))
+    driver.answer(game, 4, took=20_270_000)
+    assert game.fault == "took 20.3 s for its move and had 20.0 s left"
     game = driver.start()
     driver.arbiter.forfeit(driver.player(1), Termination.CRASHED, "could not be started")
     assert game.fault == "could not be started"

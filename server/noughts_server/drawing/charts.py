@@ -257,15 +257,18 @@ def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) 
     return _drawn(chart, points, words)
 
 
-def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int], plies: int) -> DrawnChart | None:
+def value_line(
+    values: Sequence[tuple[int, int, int]], dots: Collection[int], plies: int, mistakes: int
+) -> DrawnChart | None:
     """Return the course of a game's value for the first player; None for fewer than two known values.
 
     A win that is near is at the edge, and a distant one half as far from the middle.
 
     Args:
         values: the number of moves before each known value, 1, 0 or -1, and the plies to the end of the game.
-        mistakes: the plies of the positions after mistakes. A position of unknown value has no dot.
+        dots: the plies of positions after mistakes that are marked. A position of unknown value has no dot.
         plies: the number of moves of the game.
+        mistakes: the number of all mistakes.
     """
     if len(values) < 2:
         return None
@@ -276,7 +279,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
     chart.labels(count_ticks(0, plies))
     for stretch in _stretches(points):
         chart.line(stretch)
-    marked = [point for point in points if point[0] in mistakes]
+    marked = [point for point in points if point[0] in dots]
     chart.dots(marked, "mistake", 4)
     won, drawn, lost = (sum(value[1] == each for value in values) for each in (1, 0, -1))
     words = ngettext(
@@ -284,7 +287,7 @@ def value_line(values: Sequence[tuple[int, int, int]], mistakes: Collection[int]
         " %(num)s mistake.",
         "Known values for the first player: won in %(won)s, drawn in %(drawn)s, lost in %(lost)s positions;"
         " %(num)s mistakes.",
-        len(mistakes),
+        mistakes,
         won=won,
         drawn=drawn,
         lost=lost,

@@ -67,15 +67,10 @@ async def live_around(hub: Hub, name: str) -> Document:
     here = int(number(name))
     snapshot = await hub.snapshot_of(tournament_name)
     tournament = snapshot["tournaments"][0]
-    boards = {int(number(game["name"])): game for game in snapshot["games"] if game["state"] != "ended"}
-    numbers = sorted({*tournament["live_games"], *boards} - {here})
+    games = {int(number(game["name"])): game for game in snapshot["games"] if game["state"] != "ended"}
+    numbers = sorted({*tournament["live_games"], *games} - {here})
     live = [
-        {
-            "number": each,
-            "first": boards[each]["first"] if each in boards else "",
-            "second": boards[each]["second"] if each in boards else "",
-            "board": boards.get(each) if place < _MOST_BOARDS else None,
-        }
+        {"number": each, "game": games.get(each), "has_board": each in games and place < _MOST_BOARDS}
         for place, each in enumerate(numbers[:_MOST_LIVE])
     ]
     return {

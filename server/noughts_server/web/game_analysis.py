@@ -7,7 +7,7 @@ from starlette.requests import Request
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.core.messages import Language, in_language
-from noughts_server.drawing.charts import DrawnChart, value_line
+from noughts_server.drawing.charts import value_line
 from noughts_server.records.explaining import JudgedGame, better, continuation, effect, explained, found_wins, sentences
 from noughts_server.records.server_games import judged_game
 from noughts_server.tables.recorded_game import RecordedGame
@@ -18,6 +18,8 @@ from noughts_server.web.upstream import Failure, Upstream
 _BUSY = 429
 _COSTLY = 3
 """Number of mistakes that are visible before the visitor opens the list of all."""
+_MOST_DOTS = 10
+"""If a game has more mistakes, the chart has dots only for those that are visible first."""
 
 
 async def analysis_of(
@@ -66,13 +68,18 @@ def _shown(game: Document, answer: games_pb2.GetAnalysisResponse) -> Document:
     explanation = explained(record, judged)
     players = (record.first, record.second)
     decided = decisive(record, judged)
+    rescued = stood_lost(record, judged)
     first_mistakes = shown_first(answer.mistakes, decided)
+    has_all_dots = len(answer.mistakes) <= _MOST_DOTS
+    dots = {mistake.ply for mistake in answer.mistakes if has_all_dots or mistake.ply in first_mistakes}
     return {
         "state": "done",
-        "chart": _chart(judged, len(record.moves)),
+        "chart": value_line(course(judged), {ply + 1 for ply in dots}, len(record.moves), len(answer.mistakes)),
+        "has_all_dots": has_all_dots,
         "sentences": sentences({**explanation, "turns": []}) if not explanation["turns"] else [],
         "sides": [(record.first, document(answer.first)), (record.second, document(answer.second))],
         "decided": None if decided is None else {"move": decided + 1, "bot": players[decided % 2]},
+        "was_lost": "" if rescued is None else players[rescued],
         "counts": [
             (player, sum(mistake.ply % 2 == side for mistake in answer.mistakes)) for side, player in enumerate(players)
         ],
@@ -99,6 +106,14 @@ def decisive(record: RecordedGame, judged: JudgedGame) -> int | None:
     return last.ply
 
 
+def stood_lost(record: RecordedGame, judged: JudgedGame) -> int | None:
+    """Return the side that stood lost when the other one lost by a fault, e.g. on time; None if there is none."""
+    loser, verdict = record.loser, judged.verdicts.get(len(record.moves))
+    if loser is None or verdict is None or not record.by_fault:
+        return None
+    return 1 - loser if verdict.result == (1 if len(record.moves) % 2 == loser else -1) else None
+
+
 def shown_first(mistakes: Sequence[games_pb2.Mistake], decided: int | None) -> set[int]:
     """Return the plies of the mistakes to show first: those that cost most, and the decisive one.
 
@@ -114,10 +129,6 @@ def shown_first(mistakes: Sequence[games_pb2.Mistake], decided: int | None) -> s
 def missed_after(judged: JudgedGame, found: int) -> int | None:
     """Return the ply at which the player missed the win again that it began to play; None if it kept it."""
     return next((turn.ply for turn in judged.turns if turn.ply > found and turn.ply % 2 == found % 2), None)
-
-
-def _chart(judged: JudgedGame, plies: int) -> DrawnChart | None:
-    return value_line(course(judged), {turn.ply + 1 for turn in judged.turns}, plies)
 
 
 def course(judged: JudgedGame) -> list[tuple[int, int, int]]:

@@ -26,7 +26,7 @@ _TITLES = {
     "qubic": N_("Qubic"),
     "connect4": N_("Connect Four"),
     "gomoku": N_("Gomoku"),
-    "gomoku20": N_("Gomoku, 20x20"),
+    "gomoku20": N_("Gomoku, 20 × 20"),
     "renju": N_("Renju"),
     "caro": N_("Caro"),
 }
@@ -34,7 +34,7 @@ _TITLES = {
 
 _RULES = {
     "exact": N_("exactly five in a row"),
-    "20": N_("20x20"),
+    "20": N_("20 × 20"),
 }
 """The other parts of their names."""
 _ENDINGS = {
@@ -239,13 +239,13 @@ def score_or_leaders(rows: Sequence[tournaments_pb2.Standing]) -> str:
 
 
 def game(variant: str) -> str:
-    """Return a variant in plain words: `Connect Four`, `30x30, 5 in a row`, `Gomoku, exactly five in a row`."""
+    """Return a variant in plain words: `Connect Four`, `30 × 30, 5 in a row`, `Gomoku, exactly five in a row`."""
     name, _plus, opening = variant.partition("+")
     shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
     base, *rules = name.split(":")
     if shape:
         columns, rows, length = shape.groups()
-        words = [_("%(columns)sx%(rows)s, %(length)s in a row", columns=columns, rows=rows, length=length)]
+        words = [_("%(columns)s × %(rows)s, %(length)s in a row", columns=columns, rows=rows, length=length)]
     else:
         words = [_(_TITLES[base]) if base in _TITLES else base]
         words += (_(_RULES[rule]) if rule in _RULES else rule for rule in rules)
@@ -440,19 +440,22 @@ def score(document: dict[str, Any]) -> Score:
 
 
 def time_control(time: dict[str, Any] | None) -> str:
-    """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
+    """Return e.g. `1 min + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
         return _("no clocks")
-    base = _seconds(time["bank_us"]) if time["bank_us"] else ""
+    base = _clock_time(time["bank_us"]) if time["bank_us"] else ""
     if time["increment_us"]:
-        base = _("%(base)s + %(increment)s a move", base=base, increment=_seconds(time["increment_us"]))
+        base = _("%(base)s + %(increment)s a move", base=base, increment=_clock_time(time["increment_us"]))
     if not time["move_us"]:
         return base
-    move = _("%(time)s a move", time=_seconds(time["move_us"]))
+    move = _("%(time)s a move", time=_clock_time(time["move_us"]))
     return _("%(base)s, at most %(move)s", base=base, move=move) if base else move
 
 
-def _seconds(micros: int) -> str:
+def _clock_time(micros: int) -> str:
+    minutes, rest = divmod(micros, 60_000_000)
+    if minutes and not rest:
+        return _unbroken(_("%(minutes)s min", minutes=minutes))
     return _unbroken(_("%(seconds)s s", seconds=number_text(micros / 1e6, "g")))
 
 

@@ -114,7 +114,7 @@ def test_page_says_whether_a_game_is_analysed_or_too_many_wait(tmp_path: Path, m
             page = site.get(f"/tournaments/cup/games/{number}?analysis=true").text
             return text_of(page[page.index('<section class="analysis"') :])
 
-        computed = "The analysis is being computed: this takes seconds, or minutes while games are live. Reload"
+        computed = "The analysis is on its way. It takes seconds; while bots play, minutes. Reload"
         assert computed in words(1)
         eventually(lambda: computed in words(2))  # the first game is being analysed
         assert "Many games wait for their analysis. Try again" in words(3)
@@ -144,6 +144,8 @@ def test_large_board_shows_forced_wins_on_a_light_page(site: Site) -> None:
 def test_moves_have_all_marks_only_if_there_are_few_mistakes(site: Site, name: str, marked: str) -> None:
     section = analysed_page(site, f"tournaments/{name}/games/1")
     assert (section.count("data-mark=") > 10) == (name == "small")
+    assert ("Dots are mistakes." in section) == (name == "cup")
+    assert name == "cup" or section.count('class="dot mistake"') <= 3
     with chromium() as browser, page_in(browser, site.address) as page:
         page.goto(f"/tournaments/{name}/games/1")
         expect(page.locator("#moves a").filter(has_text="?")).to_have_count(page.locator(marked).count())

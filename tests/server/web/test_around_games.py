@@ -99,6 +99,7 @@ def test_next_live_game_opens_after_the_end_unless_the_visitor_stays(
         # The links to live games show the one that has begun.
         page.reload()
         expect(page.locator("#around a .thumb").last).to_be_visible()
+        expect(page.locator("#around a", has_text="–").last).to_contain_text(re.compile(r"move \d+|about to begin"))
         page.locator("#around a", has_text="–").last.click()
         page.wait_for_url(f"**/{name}/games/2")
         expect(page.locator("#outcome")).to_contain_text("is to move")
@@ -121,8 +122,8 @@ def test_finished_game_shows_ratings_of_its_time(server: ServerUnderTest, site: 
     with live_game(server, site) as later:
         later.play(0, 3, 1, 4, 2)
     text = site.get(f"/{game.name}").text
-    shown = re.findall(r'title="Rating before this game">(\d+)</span>', text)
+    shown = re.findall(r'title="Elo rating when the game began">Elo (\d+)</span>', text)
     assert shown == [str(before["second"]), str(before["first"])]
-    assert "Rating today" not in text
+    assert "Elo rating today" not in text
     today = site.get(f"/api/v1/{game.name.partition('/games/')[0]}").document["standings"]
     assert {round(row["rating"]) for row in today} != set(before.values())

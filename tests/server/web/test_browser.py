@@ -258,7 +258,7 @@ def test_a_page_reconnects_after_a_restart_of_the_site(server: ServerUnderTest, 
             context = browser.new_context()
             page = context.new_page()
             page.goto(f"{first.address}/{game.name}")
-            expect(page.locator("#outcome")).to_have_text("First is to move.")
+            expect(page.locator("#outcome")).to_have_text("Live: First is to move.")
             eventually(lambda: first.hub.watchers)
         expect(page.locator("#away")).to_be_visible()
         game.play(0, 3)

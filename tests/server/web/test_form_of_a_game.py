@@ -90,8 +90,8 @@ def test_game_bot_and_button_need_no_scrolling(tables: Site, browser: Browser, w
         page.locator(".tile [value=connect4]").check()
         choose_opponent(page, "house:random")
         expect(page.locator("#choice")).to_have_text("Connect Four · random (1: beginner)")
-        page.get_by_role("button", name="3+2").click()
-        expect(page.locator("#choice")).to_have_text("Connect Four · random (1: beginner) · 3+2")
+        page.get_by_role("button", name="3 min + 2 s").click()
+        expect(page.locator("#choice")).to_have_text("Connect Four · random (1: beginner) · 3 min + 2 s")
 
 
 def test_a_game_can_be_played_in_czech(tables: Site, browser: Browser) -> None:

@@ -27,7 +27,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
 ) -> None:
     with page_in(browser, site.address) as page, live_game(server, site) as game:
         page.goto(f"/{game.name}")
-        expect(page.locator("#outcome")).to_have_text("First is to move.")
+        expect(page.locator("#outcome")).to_have_text("Live: First is to move.")
         page.evaluate("window.sameDocument = true")
         for number, cell in enumerate((0, 3, 1, 4), start=1):
             game.play(cell)

@@ -100,7 +100,7 @@ def test_numbers_times_and_words_follow_the_language() -> None:
             "5 partií",
         ]
         assert month("2026-03") == "březen 2026"
-        assert game("mnk:30,30,5") == "30x30, 5 v řadě"
+        assert game("mnk:30,30,5") == "30 × 30, 5 v řadě"
         assert str(Round(2, 3, is_knockout=True)) == "Semifinále"
         assert pgettext("play a game", "Play") == "Hrát"
     with in_language(languages()["zh"]):
@@ -121,7 +121,7 @@ def test_numbers_times_and_words_follow_the_language() -> None:
         )
         assert (
             time_control({"bank_us": 60_000_000, "increment_us": 500_000, "move_us": 0})
-            == "60\u00a0秒 + 每着 0.5\u00a0秒"
+            == "1\u00a0分钟 + 每着 0.5\u00a0秒"
         )
     assert _("Share") == "Share"
     assert points(22889.5) == "22,889½"

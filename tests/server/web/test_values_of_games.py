@@ -10,7 +10,7 @@ from noughts_referee.rules import parse_variant
 from noughts_server.drawing.charts import value_line
 from noughts_server.records.explaining import JudgedGame
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.web.game_analysis import course, decisive, missed_after, shown_first
+from noughts_server.web.game_analysis import course, decisive, missed_after, shown_first, stood_lost
 
 GOMOKU = parse_variant("gomoku")
 OPEN_FOUR = (112, 0, 113, 14, 114, 210, 115, 116, 111)
@@ -36,10 +36,21 @@ def test_unknown_distance_follows_from_the_next_known_value() -> None:
 def test_graph_counts_mistakes_that_left_an_unknown_value() -> None:
     unknown = Verdict(None, None, (), exact=False)
     mistakes = [Turn(ply, unknown, unknown, ()) for ply in (2, 4, 6)]
-    chart = value_line([(2, 1, 3), (3, 1, 2)], {turn.ply + 1 for turn in mistakes}, 9)
+    chart = value_line([(2, 1, 3), (3, 1, 2)], {turn.ply + 1 for turn in mistakes}, 9, len(mistakes))
     assert chart is not None
     assert chart.words.endswith("3 mistakes.")
     assert chart.svg.count("<circle") == 1
+
+
+def test_winner_that_stood_lost_is_named_after_a_fault_of_the_other_side() -> None:
+    won, lost = (Verdict(result, None, (), exact=False) for result in (1, -1))
+    game = RecordedGame("gomoku", "ann", "bob", "1-0", (112,), "timeout")
+    assert stood_lost(game, JudgedGame(GOMOKU, {1: won}, [])) == 0
+    assert stood_lost(game, JudgedGame(GOMOKU, {1: lost}, [])) is None
+    assert stood_lost(game, JudgedGame(GOMOKU, {}, [])) is None
+    assert stood_lost(replace(game, termination="line"), JudgedGame(GOMOKU, {1: won}, [])) is None
+    # The player that is not to move can lose by a fault, too.
+    assert stood_lost(replace(game, result="0-1", termination="crashed"), JudgedGame(GOMOKU, {1: lost}, [])) == 1
 
 
 def test_last_mistake_decides_unless_the_winner_missed_the_win() -> None:

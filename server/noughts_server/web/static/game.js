@@ -95,7 +95,7 @@ function outcome() {
   if (game.state === "waiting")
     return game.moves.length ? _("Waiting for the players to reconnect.") : _("The game has not started.");
   if (game.state !== "ended")
-    return _("%(player)s is to move.", { player: game.moves.length % 2 ? game.second : game.first });
+    return _("Live: %(player)s is to move.", { player: game.moves.length % 2 ? game.second : game.first });
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const values = { winner, reason: reason(game) };
   if (winner) return _("%(winner)s won: %(reason)s.", values);
@@ -158,12 +158,12 @@ function showMoves() {
   }
   [...list.children].forEach((item, at) => {
     const link = item.firstChild;
-    const { mark = "", isCostly } = marks.get(at) ?? {};
+    const { mark = "", words = "" } = marks.get(at) ?? {};
     const name = `${cell(game.moves[at])}${mark}`;
     if (link.dataset.move !== name) {
       const time = game.times_us[at];
       const shownMark = document.createElement("i");
-      shownMark.className = isCostly ? "costly" : "";
+      shownMark.title = words;
       shownMark.textContent = mark;
       link.dataset.move = name;
       link.replaceChildren(cell(game.moves[at]), shownMark);
