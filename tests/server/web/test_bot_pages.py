@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
+from noughts_server.web.words import played_in
 from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import page_in
@@ -54,8 +55,13 @@ def assert_falling(texts: list[str]) -> None:
 def test_heads_of_columns_sort_all_bots_without_scripts(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address, java_script_enabled=False) as page:
         page.goto("/bots")
+        expect(page.locator("th[aria-sort]")).to_have_text("rated games in all")
+        assert_falling(page.locator("tbody td.number").all_inner_texts())
+        page.get_by_role("link", name="rating in its main game").click()
         expect(page.locator("th[aria-sort]")).to_have_text("rating in its main game")
         assert_falling(page.locator("tbody td.main-rating b").all_inner_texts())
+        page.goto("/bots?rating_list=tictactoe/untimed")
+        expect(page.locator("th[aria-sort]")).to_have_text("rating")
         page.goto("/bots?rating_list=tictactoe/untimed&order=games")
         page.get_by_role("link", name="rating", exact=True).click()
         expect(page.locator("th[aria-sort]")).to_have_text("rating")
@@ -137,7 +143,7 @@ def test_notes_below_records_concern_those_listed(site: Site) -> None:
     note = re.sub(r"\s+", " ", page.rpartition('<p class="note">')[2].partition("</p>")[0]).strip()
     assert ("uickest wins are wins on the board" in note) is ("<b>Quickest win</b>" in page)
     assert ("psets" in note) is ("<b>Biggest upset</b>" in page)
-    assert note.endswith("are not listed. A new record appears within a minute.")
+    assert note.endswith("is not a record. A new record appears within a minute.")
 
 
 def test_records_show_their_games(site: Site, browser: Browser) -> None:
@@ -145,6 +151,13 @@ def test_records_show_their_games(site: Site, browser: Browser) -> None:
         page.goto("/records")
         page.get_by_role("link", name="Longest winning streak").first.click()
         expect(page.locator("#board svg")).to_be_visible()
+
+
+def test_records_name_their_tournaments(site: Site) -> None:
+    records, page = site.get("/api/v1/records").document["records"], site.get("/records").text
+    last_games = [each["streak"]["last_game"] for each in records if each["streak"]]
+    assert last_games
+    assert all(f'<span class="note">{played_in(game)}</span>' in page for game in last_games)
 
 
 def test_games_that_cannot_be_shorter_or_longer_are_no_records(site: Site) -> None:

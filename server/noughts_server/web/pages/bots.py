@@ -41,7 +41,8 @@ async def bots_page(website: Website, request: Request) -> Response:
         return redirect
     query = request.query_params
     filters = {name: query.get(name, "").strip() for name in _FILTERS}
-    order = query.get("order", "") or "rating"
+    # Ratings in different games cannot be compared.
+    order = query.get("order", "") or ("rating" if filters["rating_list"] else "games")
     list_all = leaderboards_pb2.ListRatingListsRequest(page_size=1000)
     defaults = {"order": order, "with_view_ratings": "true"}
     # So many levels would hide the bots of authors. The page lists them apart.
