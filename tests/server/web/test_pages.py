@@ -302,14 +302,17 @@ def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site
     assert f"{games} games" in page
     assert "Games with this position" in page
     assert "of 2 games" not in page  # the list has all
+    assert re.search('<td class="at">(1–0|0–1|½–½)</td>', page)
     assert '<table class="wide pieces plate"' in page
     for move in openings["moves"]:
         for cell in move["cells"]:
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
             assert f'href="{link}"' in page
-    # The first of equal cells has the number of all of them.
+    # The first of equal cells has the number of all of them, and the others repeat it in pale.
     assert page.count('class="chip"') == len(openings["moves"])
-    assert "Its mirror images have no number." in page
+    mirror_images = sum(len(move["cells"]) - 1 for move in openings["moves"])
+    assert page.count('class="chip mirrored"') == mirror_images > 0
+    assert "Pale numbers: its mirror images, which count as the same move." in page
     assert "Rarer moves have no number." not in page
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "_LEAST_SHARE", 2.0)  # each move is too rare

@@ -43,6 +43,7 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
     answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)#answer"', page)]
     assert len(answers) == 9 - len(puzzle["moves"])
     assert re.search(rf"Noughts and crosses: [XO] to move wins in {puzzle['moves_to_win']} moves</h2>", page)
+    assert 'class="piece board marks"' in page
     assert puzzle["bot"] in page
     tournament, _games, number = puzzle["game"].rpartition("/games/")
     title = site.get(f"/api/v1/{tournament}").document["title"] or tournament.partition("/")[2]
@@ -51,6 +52,8 @@ def test_only_the_winning_move_is_right(site: Site) -> None:
         is_right = answer.endswith(f"move={puzzle['line'][0]}")
         answer_page = site.get(answer).text
         assert ("Right." in answer_page, "does not win" in answer_page) == (is_right, not is_right)
+        # The next puzzle is the main thing to do only after the solution.
+        assert ('class="button main" rel="next"' in answer_page) == is_right
         # The answer stands above the board, which shows the move.
         assert answer_page.index('id="answer"') < answer_page.index('class="board-place"')
         cell = answer.rpartition("=")[2]
