@@ -24,7 +24,7 @@ from noughts_server.web.words import titled
 _MOST_TOKENS = 1_000
 _RECENT = 10
 """Tournaments, bots and games of each list of the page."""
-_MOST_NAMED = 3
+_MOST_NAMED = 1
 """Tournaments that the row of a bot names."""
 _DAY_SECONDS = 86_400
 _TOKEN_FORM = ("label", "days", "bot")
