@@ -69,8 +69,10 @@ export function draw(svg, game, ply, numbers = 0) {
   const won = over ? (game.winning_cells ?? []) : [];
   const marks = won.flatMap((cell) => (centre(cell) ? [copy(svg, "won", centre(cell))] : []));
   const last = shown.at(-1);
-  if (last?.at && !won.length && !numbers) marks.push(copy(svg, `last ${last.side}`, last.at));
-  const lines = (won.length ? (game.winning_lines ?? []) : []).map((ends) => ends.map(centre));
+  const below = svg.querySelector(".below");
+  const dot = last?.at && !numbers && !(won.length && below) ? [copy(svg, `last ${last.side}`, last.at)] : [];
+  const ends = (won.length ? (game.winning_lines ?? []) : []).map((cells) => cells.map(centre));
+  const lines = ends.filter((each) => each.every(Boolean)).map((each) => line(svg, ...each));
   const numbered = seen.filter(({ order }) => order > shown.length - numbers);
   const orders = numbered.map(({ side, order, at }) => {
     const made = copy(svg, `order ${side}`, at);
@@ -87,10 +89,8 @@ export function draw(svg, game, ply, numbers = 0) {
     played,
     seen.map(({ cell, side, at }) => copy(svg, `stone ${side}`, at, { "data-cell": cell })),
   );
-  const top = [...lines.filter((ends) => ends.every(Boolean)).map((ends) => line(svg, ...ends)), ...orders];
-  const below = svg.querySelector(".below");
-  if (below) fill(below, marks);
-  fill(svg.querySelector(".top"), below ? top : [...marks, ...top]);
+  if (below) fill(below, [...marks, ...dot]);
+  fill(svg.querySelector(".top"), below ? [...lines, ...orders] : [...marks, ...lines, ...dot, ...orders]);
   if (board.gravity && seen.length === before + 1) fall(svg, played.lastChild, last.at);
 }
 

@@ -116,9 +116,9 @@ def board_svg(
         for at, (cell, (x, y)) in enumerate(zip(shown_moves, places, strict=True))
     )
     marks = "".join(parts.won.at(*layout.centre(cell)) for cell in won)
-    if places and not won and not numbers:
-        last_side = (len(shown_moves) - 1) % 2
-        marks = parts.last[last_side].at(*places[-1])
+    last = ""
+    if places and not numbers and not (won and look == "marks"):
+        last = parts.last[(len(shown_moves) - 1) % 2].at(*places[-1])
     lines = "".join(_line(layout, *ends) for ends in winning_lines(board, won, shown_moves[-1])) if won else ""
     first = max(0, len(shown_moves) - numbers)
     orders = "".join(
@@ -131,13 +131,13 @@ def board_svg(
     front = "".join(_front(layout, look, x, y) for x, y in layout.corners)
     names = "".join(_labels(layout) if labels else _layer_numbers(layout) if layer_numbers else ())
     layers = " layers" if layout.layers > 1 else ""
-    below, top = (f'<g class="below">{marks}</g>', "") if look == "marks" else ("", marks)
+    below, top = (f'<g class="below">{marks}{last}</g>', lines) if look == "marks" else ("", f"{marks}{lines}{last}")
     return Markup(  # noqa: S704  # numbers, our own words, and the names of columns
         f'<svg class="board {look}{layers}" viewBox="0 0 {layout.whole_width} {layout.whole_height}"'
         f' font-size="{layout.font}"{_for_scripts(layout) if live else ""} aria-hidden="true">'
         f"{_to_copy(board, parts) if live else ''}"
         f'<g class="back">{back}{names}</g>{below}<g class="played{loser}">{stones}</g>'
-        f'<g class="front">{front}</g><g class="top">{top}{lines}{orders}</g></svg>'
+        f'<g class="front">{front}</g><g class="top">{top}{orders}</g></svg>'
     )
 
 

@@ -104,7 +104,7 @@ HOUSE_BOTS = (
         is_filler=True,
     ),
     *(
-        HouseBot(f"{_LEVEL}{elo}", N_("The higher the level, the fewer its mistakes."), {
+        HouseBot(f"{_LEVEL}{elo}", N_("Makes mistakes on purpose."), {
             variant: rows[elo].rating for variant, rows in levels().items() if elo in rows
         })
         for elo in _LEVELS
@@ -118,7 +118,7 @@ HOUSE_BOTS = (
             "qubic": 2337, "gomoku": 3815, "renju": 1594, "caro": 1594,
         },
     ),
-    HouseBot("coursework", N_("Takes the centre, then never misses an immediate win or block."), {"tictactoe": 1463}),
+    HouseBot("coursework", N_("Never misses an immediate win or block."), {"tictactoe": 1463}),
     HouseBot("pascal", N_("Weighs each row of the board before it moves."), {"tictactoe": 1524}),
     HouseBot(
         "nextstep",

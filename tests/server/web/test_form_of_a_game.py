@@ -67,12 +67,12 @@ def test_refused_opponent_is_explained_next_to_the_button(server: ServerUnderTes
         expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
 
 
-def test_a_sentence_about_levels_stands_once(tables: Site, browser: Browser) -> None:
-    words = "The higher the level, the fewer its mistakes."
+def test_card_of_a_level_says_how_it_plays(tables: Site, browser: Browser) -> None:
+    words = "Makes mistakes on purpose."
     with page_in(browser, tables.address, viewport=ViewportSize(width=1280, height=800)) as page:
         page.goto("/play")
         level = page.locator(".house .card:visible", has_text="level 1").first
-        expect(level.get_by_text(words)).to_be_hidden()
+        expect(level.get_by_text(words)).to_be_visible()
         level.click()
         page.set_viewport_size(ViewportSize(width=390, height=844))
         expect(page.locator("#about-bot")).to_contain_text(words)

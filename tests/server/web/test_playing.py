@@ -138,9 +138,13 @@ def test_hint_shows_a_good_move_to_the_side_to_move(tables: Site, browser: Brows
         page.get_by_role("button", name="Hint").click()
         expect_status(page, "Your turn: you are X. Hint: c1.")
         expect(page.locator("#board .hints .ghost")).to_have_attribute("data-cell", "8")
+        hint, sound = (page.locator(button).bounding_box() for button in ("#hint", "#sound"))
         play_cells(page, "c1")
         expect_status(page, "You have won: three in a row.")
-        expect(page.get_by_role("button", name="Hint")).to_be_disabled()
+        # At the end, the buttons that do nothing go, and nothing else moves.
+        expect(page.get_by_role("button", name=re.compile("Hint|Resign"))).to_have_count(0)
+        assert page.get_by_role("link", name="Review game").bounding_box() == hint
+        assert page.locator("#sound").bounding_box() == sound
         start_game(page, "screen")
         expect(page.get_by_role("button", name="Hint")).to_have_count(0)
 
@@ -228,6 +232,7 @@ def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) 
         page.get_by_role("button", name=re.compile("^a6, ")).tap()
         expect_status(page, "Red has won: four in a row.")
         expect(page.locator(".won")).to_have_count(4)
+        expect(page.locator("#board .win-line ~ .last")).to_have_count(1)
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
 
@@ -286,13 +291,13 @@ def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: Ser
         page_in(browser, tables.address) as page,
     ):
         page.goto("/play")
-        expect(page.locator(".others .card")).to_have_text("ada-bot not rated in this game · by ada")
+        expect(page.locator(".others .card")).to_have_text("ada-bot by ada")
         expect(page.locator(".house .card:not([hidden]) .note").filter(has_text=re.compile("^$"))).to_have_count(0)
         start_game(page, "bots/ada-bot", begins="they")
         expect_status(page, "Your turn: you are O.")
         play_cells(page, "a1", "b1")
         expect_status(page, "You have lost: three in a row.")
-        page.get_by_role("link", name="See and share this game").click()
+        page.get_by_role("link", name="Review game").click()
         expect(page.locator("#outcome")).to_contain_text("ada-bot won: ")
         # Spectators see no numbers of guests, also after the feed has sent the game.
         expect(page).to_have_title("1-0 ada-bot - Guest - Noughts")

@@ -211,7 +211,7 @@ def _stronger_game(table: PlayTable) -> Document | None:
     seconds = {"bank": wish.time.bank_us, "increment": wish.time.increment_us, "move": wish.time.move_us}
     return {
         "name": bot.name,
-        "strength": _strength_words(wish.variant, bot.spec),
+        "strength": _strength_words(wish.variant, bot.spec).replace(" ", "\N{NO-BREAK SPACE}"),
         "fields": {
             "opponent": f"{HOUSE_KIND}{bot.spec}",
             "variant": wish.variant,

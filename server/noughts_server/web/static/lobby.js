@@ -15,7 +15,6 @@ let timer = 0;
 let isPicked = false; // Whether the visitor chose the bot, and not this script.
 let typed = { variant: "", strengths: new Map(), spare: new Set() }; // The bots that play the typed variant.
 const MOST_OTHERS = 6; // Bots of authors that are shown first.
-const MOST_RATED = 3; // The server names no more games in which a bot has a rating.
 
 for (const tile of form.querySelectorAll("[name=variant]"))
   tile.addEventListener("change", () => {
@@ -99,8 +98,7 @@ function showStrength(card, strength) {
   word.textContent = words[strength - 1];
 }
 
-// Shows the bots of authors that play the game: first those with a rating in it, which they show. Others say that they
-// have none. The last are spare.
+// Shows the bots of authors that play the game: first those with a rating in it, which they show. The last are spare.
 function showOthers(variant) {
   const place = form.querySelector(".others");
   if (!place) return;
@@ -108,8 +106,6 @@ function showOthers(variant) {
   for (const card of authors) {
     const rating = card.querySelector(".rating");
     if (rating) rating.hidden = !isRated(card);
-    const rated = card.dataset.rated.split(" ");
-    card.querySelector(".unrated").hidden = rated.includes(variant) || rated.length === MOST_RATED;
   }
   place.append(...authors.filter(isRated), ...authors.filter((card) => !isRated(card)));
   const players = [...place.children].filter((card) => !card.hidden);

@@ -260,7 +260,10 @@ function show() {
   by("status").classList.toggle("lost", lost());
   by("status").classList.toggle("drawn", game.result === "1/2-1/2");
   by("again").classList.toggle("main", over() && !(lesson && by("from-here")));
-  by("resign").disabled = over() || table.waiting;
+  by("review").hidden = !over();
+  by("resign").hidden = over();
+  by("resign").disabled = table.waiting;
+  if (by("hint")) by("hint").hidden = over();
   if (by("hint")) by("hint").disabled = !mine() || !board;
   if (by("stronger")) by("stronger").hidden = !won();
   showPoints();

@@ -11,7 +11,7 @@ const LINGER = 20_000; // After this time without another game, its board goes.
 const STEP = 1000; // Between the last moves of a delayed game that has ended.
 const REPLAY_STEP = 700;
 const REFRESHED = 60_000;
-const RESTING = 4000; // After this time without a movement of the pointer, the buttons go.
+const RESTING = 4000; // After this time without a movement of the pointer, the buttons go again.
 const HALF = 20; // Half the size of a cell in pictures of boards.
 const by = (id) => document.getElementById(id);
 const tv = by("tv");
@@ -254,7 +254,7 @@ function awake() {
   resting = setTimeout(() => tv.classList.add("resting"), RESTING);
 }
 document.addEventListener("pointermove", awake);
-awake();
+tv.classList.add("resting");
 addEventListener("resize", fitRows);
 document.addEventListener("visibilitychange", () => !document.hidden && stayAwake());
 stayAwake();
