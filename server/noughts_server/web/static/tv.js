@@ -254,7 +254,6 @@ function awake() {
   resting = setTimeout(() => tv.classList.add("resting"), RESTING);
 }
 document.addEventListener("pointermove", awake);
-tv.classList.add("resting");
 addEventListener("resize", fitRows);
 document.addEventListener("visibilitychange", () => !document.hidden && stayAwake());
 stayAwake();
