@@ -1,4 +1,4 @@
-"""How far running tournaments are: their rounds, matches of a round that are over, and the climber of a ladder."""
+"""How far running tournaments are: their rounds, matches that are over, and the climber of a ladder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class RunningStage:
 
     round: Round | None = None
     matches: Matches | None = None
-    """The matches of this round of a knockout, also those whose bots are not known yet."""
+    """The matches of all rounds of a knockout, also those whose bots are not known yet."""
     climber: Climber | None = None
 
 
@@ -130,11 +130,15 @@ def knockout_round(matches: Sequence[Document]) -> Round | None:
 
 
 def knockout_stage(matches: Sequence[Document]) -> RunningStage:
-    """Return how far a bracket is: its round, and the matches of this round that are over."""
+    """Return how far a bracket is: its round, and its matches that are over."""
     current = knockout_round(matches)
-    if current is None:
-        return RunningStage()
-    return RunningStage(current, matches_over([match for match in matches if match["round"] == current.number]))
+    return RunningStage(current, matches_over(matches)) if current else RunningStage()
+
+
+def matches_of_round(matches: Sequence[Document]) -> Matches | None:
+    """Return how many matches of the present round of a bracket are over; None outside of a round."""
+    current = knockout_round(matches)
+    return matches_over([match for match in matches if match["round"] == current.number]) if current else None
 
 
 def matches_over(matches: Sequence[Document]) -> Matches:

@@ -168,7 +168,7 @@ def _final(story: Document, matches: list[Document], games: dict[int, Document])
         names.reverse()
     values = {"winner": names[0], "loser": names[1], "points": words.points(points[0])}
     if points[0] != points[1]:
-        score = f"{words.points(points[0])} – {words.points(points[1])}"
+        score = f"{words.points(points[0])}–\N{WORD JOINER}{words.points(points[1])}"
         text = _("%(winner)s beat %(loser)s by %(score)s.", **values, score=score)
     elif final["decision"] == "seed":
         text = _(

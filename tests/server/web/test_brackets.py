@@ -84,14 +84,20 @@ class StoreBehindPages:
         return games_pb2.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
 
 
-async def page_of_cup(arena: Arena, tab: str = "overview", *live_games: int, owned_bots: Sequence[str] = ()) -> str:
+async def page_of_cup(
+    arena: Arena,
+    tab: str = "overview",
+    *live_games: int,
+    boards: Sequence[Document] = (),
+    owned_bots: Sequence[str] = (),
+) -> str:
     """Return the page of the tournament `cup` while these games are live, without line breaks.
 
-    If there are `owned_bots`, their owner is signed in.
+    `boards` are those of them that the feed has. If there are `owned_bots`, their owner is signed in.
     """
 
     async def snapshot_of(name: str) -> Document:
-        return {"games": [], "tournaments": [{"name": name, "live_games": list(live_games)}]}
+        return {"games": list(boards), "tournaments": [{"name": name, "live_games": list(live_games)}]}
 
     async def person(request: Request) -> Any:
         return SimpleNamespace(owner="bert", is_admin=False) if owned_bots else None
@@ -256,7 +262,6 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "Cancelled in the semifinals: 1 game finished, 1 stopped</p>" in page
     assert re.search(r"\w+, the organiser, cancelled it. There is no winner.", page)
     assert re.search(r"(ann|bob|cy|dee) is a bot of \w+, so it loses every stopped game, also for ratings.", page)
-    assert "In the bracket, stopped games do not count." in page
     bracket, _, rest = page.partition('id="bracket"')[2].partition("</section>")
     assert ">1 game, 1 stopped</a>" in bracket
     assert re.findall(r'<span class="points">([^<]*)</span>', bracket)[:4] == ["½", "½", "", ""]
@@ -264,7 +269,7 @@ async def test_cancelled_knockout_tells_play_from_games_that_were_stopped(arena:
     assert "not played" in bracket
     assert not re.search("games over|to be decided|extra pairs|playing|winner", bracket)
     assert "stopped by the organiser" not in rest
-    assert "The points include 1 stopped game." in rest
+    assert "The points include 1 stopped game. The bracket does not count it." in rest
     assert re.findall(r'<td class="number">([^<]*)</td> <th', rest) == ["–"] * 4
     assert re.findall(r'<td class="reached">([^<]*)<', rest) == ["Semifinals"] * 4
     assert "Tie broken" not in page
@@ -284,6 +289,29 @@ async def test_all_games_that_the_organiser_stopped_are_counted(arena: Arena, mo
     )
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
     assert "3 stopped</p>" in await page_of_cup(arena)
+
+
+async def test_crosstable_is_below_live_boards_and_standings_until_there_are_last_games(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=ROUND_ROBIN)
+    board = {
+        "name": "tournaments/cup/games/9",
+        "state": "running",
+        "board": None,
+        "moves": [],
+        "first": "ann",
+        "second": "bob",
+        "result": None,
+        "first_clock_us": None,
+        "second_clock_us": None,
+    }
+    await commit_results(arena, dict.fromkeys((1, 2, 3), Result.FIRST_WINS))
+    page = await page_of_cup(arena, boards=[board])
+    assert 'id="last"' not in page
+    assert page.index('id="standings"') < page.index('class="across"') < page.index('id="crosstable"')
+    await commit_results(arena, {4: Result.FIRST_WINS})
+    page = await page_of_cup(arena, boards=[board])
+    assert page.index('id="last"') < page.index('id="standings"') < page.index('id="crosstable"')
+    assert 'class="across"' not in page
 
 
 async def test_bots_without_a_result_have_no_place_and_are_last(arena: Arena) -> None:
@@ -337,7 +365,7 @@ async def test_pairings_of_a_round_show_the_score_so_far(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], schedule=SWISS)
     await commit_results(arena, {1: Result.FIRST_WINS})
     page = await page_of_cup(arena, "rounds", 2)
-    assert re.search('<a class="now" href="/tournaments/cup/games/2">[01] – [01]</a>', page)
+    assert re.search('<a class="now" href="/tournaments/cup/games/2">[01]–[01]</a>', page)
     assert "to play" in page
 
 

@@ -106,7 +106,7 @@ def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, si
     send(organiser, f"{path}/pause")
     paused = site.get(path, cookie=f"noughts_token={organiser}").text
     assert re.findall('name="label" value="([^"]+)"', paused) == ["otto-bot"]
-    assert "Other bots can be withdrawn only by their authors" in paused
+    assert "Your own bots play for ratings here. Other bots can be withdrawn only by their authors." in paused
     assert (
         paused.index("Paused: no new games begin") < paused.index(">Resume<") < paused.index('id="withdraw-otto-bot"')
     )
@@ -122,6 +122,7 @@ def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, si
         entries = page.get_by_role("list", name="Entered").get_by_role("listitem")
         expect(entries).to_have_count(2)
         expect(entries.first).to_contain_text("8 games left")
+        expect(page.get_by_text("Entered", exact=True)).to_have_count(0)
         question = (
             "Withdraw alma-one from withdrawn-from? It loses the 8 games that it has not finished, and cannot return."
         )

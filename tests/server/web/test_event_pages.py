@@ -135,6 +135,9 @@ def test_knockout_tells_of_its_final(lea: Organiser, site: Site) -> None:
     final = site.get(f"/api/v1{path}/crosstable").document["matches"][-1]
     loser = final["second"] if final["winner"] == final["first"] else final["first"]
     assert f"{final['winner']} beat {loser} by " in text
+    # A score never breaks at its dash.
+    (score,) = re.findall(r"won the final <span class=\"keep\">([\d½]+–[\d½]+)</span>", text)
+    assert "by " + score.replace("–", "–\N{WORD JOINER}") in text
 
 
 @pytest.mark.processes
@@ -185,7 +188,9 @@ def test_list_of_tournaments_has_winners_and_an_archive(
     ]
     assert "cancelled" in ended_then
     # The page of the month has as many rows as the archive says, also for tournaments that were cancelled.
-    link = rf'<a href="{re.escape(address)}">{month(ended)}</a> <span\s+class="note">{len(ended_then)}</span>'
+    link = (
+        rf'<a href="{re.escape(address)}">{month(ended)}</a> <span\s+class="note">{len(ended_then)} tournaments</span>'
+    )
     assert re.search(link, page_text)
     archive = site.get(address).text
     assert f'href="{swiss}"' in archive
@@ -240,7 +245,7 @@ def test_every_tournament_that_has_begun_has_its_stage_in_the_list(lea: Organise
             lea.send(f"{path}/join", bot=f"bots/{bot}")
         lea.send(f"{path}/start")
     running, _, others = site.get("/tournaments").text.partition('id="running"')[2].partition("</section>")
-    assert running.count("<b>Final</b> · 0 of 1 matches") == 12
+    assert running.count("<b>Final</b> · 0 of 1 match</span>") == 12
     assert running.count('max="1" value="0"') == 12
     assert running.index(f'href="{paths[-1]}"') < running.index(f'href="{paths[0]}"')
     assert "No tournament is scheduled." in others

@@ -14,6 +14,7 @@ from noughts_server.web.running_stages import (
     climber,
     knockout_round,
     knockout_stage,
+    matches_of_round,
     numbered_round,
 )
 from noughts_server.web.signin import Visitor
@@ -46,12 +47,15 @@ def test_rounds_of_a_knockout_have_their_names(open_matches: tuple[int, ...], wo
     assert knockout_round(matches(0, 0, 0, 0)) is None
 
 
-def test_progress_of_a_knockout_counts_matches_of_its_round_without_byes() -> None:
+def test_progress_of_a_knockout_counts_the_matches_of_all_rounds_without_byes() -> None:
     stage = knockout_stage(matches(0, 3, 2, 1))
-    assert (str(stage.round), stage.matches) == ("Quarterfinals", Matches(1, 4))
+    assert (str(stage.round), stage.matches) == ("Quarterfinals", Matches(9, 15))
+    assert matches_of_round(matches(0, 3, 2, 1)) == Matches(1, 4)
     bye = {"round": 1, "winner": "ann", "decision": "bye"}
-    assert knockout_stage([bye, *matches(1, 4, 2, 1)]).matches == Matches(7, 8)
+    assert knockout_stage([bye, *matches(1, 4, 2, 1)]).matches == Matches(7, 15)
+    assert matches_of_round([bye, *matches(1, 4, 2, 1)]) == Matches(7, 8)
     assert knockout_stage(matches(0, 0, 0, 0)) == RunningStage()
+    assert matches_of_round(matches(0, 0, 0, 0)) is None
 
 
 def test_newest_round_counts_and_extended_tournaments_name_no_end() -> None:
@@ -106,6 +110,6 @@ def test_lists_of_live_tournaments_name_the_round(
     home = re.sub(r"\s*\n\s*", "", site.get("/", cookie=cookie).text)
     assert f'{own} · <a href="{path}">' in home
     # The number of games of a round grows, but not that of its matches.
-    has_bar_of_matches = 'max="2" value="0" aria-label="Matches played">' in site.get("/").text
+    has_bar_of_matches = 'max="3" value="0" aria-label="Matches played">' in site.get("/").text
     assert has_bar_of_matches == (schedule == "knockout")
     assert site.post(f"{path}/cancel", form, cookie=cookie).status == 303

@@ -21,7 +21,7 @@ from noughts_server.web.joining import start_order, takes_entries, takes_first_e
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import OwnHandler, Person, Website
-from noughts_server.web.running_stages import Round, current_round, knockout_stage
+from noughts_server.web.running_stages import Round, current_round, matches_of_round
 from noughts_server.web.time_left import minutes_left
 from noughts_server.web.upstream import Failure
 
@@ -146,7 +146,7 @@ async def _known_tournament(website: Website, request: Request, tab: str) -> Doc
         "seeds": seeds,
         "reached": brackets.reached(rounds),
         "current_round": current_round(tournament, crosstable) if tournament["state"] in _UNDER_WAY else None,
-        "matches_of_round": knockout_stage(crosstable["matches"]).matches,
+        "matches_of_round": matches_of_round(crosstable["matches"]),
         "cancelled_in": current_round(tournament, crosstable) if tournament["state"] == "cancelled" else None,
         "next_starts": await _next_starts(website, tournament) if tab == _OVERVIEW else [],
         "stopped_games": stopped_games,
