@@ -123,7 +123,6 @@ def home_content(
         "featured": featured,
         "small_games": small_games(live_games, ended_games, featured, of_the_day),
         "running": [document(each) for each in running],
-        "more_running": False,
         "expected": {
             each.name: expected_total(format_of(each.schedule), each, each.games_total, len(each.standings))
             for each in running

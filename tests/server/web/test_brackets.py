@@ -291,9 +291,9 @@ async def test_all_games_that_the_organiser_stopped_are_counted(arena: Arena, mo
     assert "3 stopped</p>" in await page_of_cup(arena)
 
 
-async def test_crosstable_is_below_live_boards_and_standings_until_there_are_last_games(arena: Arena) -> None:
+async def test_crosstable_is_below_live_boards_until_there_are_last_games(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], schedule=ROUND_ROBIN)
-    board = {
+    board: Document = {
         "name": "tournaments/cup/games/9",
         "state": "running",
         "board": None,

@@ -106,7 +106,7 @@ def test_withdrawing_asks_first_and_counts_the_games(server: ServerUnderTest, si
     send(organiser, f"{path}/pause")
     paused = site.get(path, cookie=f"noughts_token={organiser}").text
     assert re.findall('name="label" value="([^"]+)"', paused) == ["otto-bot"]
-    assert "Your own bots play for ratings here. Other bots can be withdrawn only by their authors." in paused
+    assert "Your bots play for ratings here. Only its author can withdraw another bot." in paused
     assert (
         paused.index("Paused: no new games begin") < paused.index(">Resume<") < paused.index('id="withdraw-otto-bot"')
     )

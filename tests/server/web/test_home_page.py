@@ -94,6 +94,8 @@ async def test_home_page_of_a_busy_server_is_small_with_all_that_it_loads(langua
     assert page.count('class="small-game') == 7
     assert page.count('<svg class="board stones"') == 8
     assert len(re.findall("<li data-name=", page)) == 6
+    # Low screens show only four of them.
+    assert 'href="/tournaments?state=running"' in page
     contents = {name: body for name, (_kind, body) in static_files()[1].items()}
     files = files_of(Links(page), contents)
     assert "home.js" in files

@@ -159,7 +159,7 @@ def test_board_shows_the_result_for_five_seconds_while_others_are_played(
         expect(over).to_have_count(2)
 
 
-def test_live_boards_of_a_knockout_are_next_to_its_bracket(
+def test_bracket_is_next_to_live_boards_and_else_as_wide_as_the_page(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     token = server.token("lea")
@@ -174,13 +174,27 @@ def test_live_boards_of_a_knockout_are_next_to_its_bracket(
     # All bots are offline, so the tournament stays in its first round.
     site.post(f"{path}/start", form, cookie=cookie)
     eventually(lambda: "running" in site.get(path).text)
+    games: list[dict[str, object]] = []
+    told = {"name": path[1:], "state": "running", "games_done": 0, "games_total": 8, "live_games": [], "reason": ""}
+    fits = "place => place.scrollWidth <= place.clientWidth"
     with page_in(browser, site.address, viewport={"width": 1280, "height": 900}) as page:
+        page.route("**/events", lambda route: send(route, {"games": games, "tournaments": [{**told, "standings": []}]}))
         page.goto(path)
         boards, bracket = page.locator("#boards-part").bounding_box(), page.locator(".bracket").bounding_box()
         assert boards is not None
         assert bracket is not None
+        assert boards["y"] + boards["height"] < bracket["y"]
+        assert bracket["width"] > 1100
+        games += [watched_game(path, number, "running") for number in (1, 2, 3, 4)]
+        expect(page.locator("#grid .small-game.live")).to_have_count(4)
+        boards, bracket = page.locator("#boards-part").bounding_box(), page.locator(".bracket").bounding_box()
+        assert boards is not None
+        assert bracket is not None
         assert boards["x"] + boards["width"] < bracket["x"]
-        assert page.locator(".scroll:has(.bracket)").evaluate("place => place.scrollWidth <= place.clientWidth")
+        assert page.locator(".scroll:has(.bracket)").evaluate(fits)
+        columns = "cards => new Set(cards.map(card => card.getBoundingClientRect().left)).size"
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        assert page.locator("#grid .small-game").evaluate_all(columns) == 2
 
 
 def test_names_next_to_live_boards_are_whole_on_a_phone(server: ServerUnderTest, site: Site, browser: Browser) -> None:

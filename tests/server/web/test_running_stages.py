@@ -47,7 +47,7 @@ def test_rounds_of_a_knockout_have_their_names(open_matches: tuple[int, ...], wo
     assert knockout_round(matches(0, 0, 0, 0)) is None
 
 
-def test_progress_of_a_knockout_counts_the_matches_of_all_rounds_without_byes() -> None:
+def test_progress_of_a_knockout_counts_matches_of_all_rounds_without_byes() -> None:
     stage = knockout_stage(matches(0, 3, 2, 1))
     assert (str(stage.round), stage.matches) == ("Quarterfinals", Matches(9, 15))
     assert matches_of_round(matches(0, 3, 2, 1)) == Matches(1, 4)

@@ -103,7 +103,6 @@ class FrontPage:
             "small_games": small_games(games, last["finished"], featured, last["games_of_the_day"]),
             "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
             "all_running": newest_first,
-            "more_running": len(live["tournaments"]) > _RUNNING,
             "expected": expected_totals,
             "live": games,
         }
