@@ -203,6 +203,22 @@ async def test_live_games_without_moves_are_about_to_begin(state: str, words: st
     assert re.findall(r'<span class="said">\s*(.*?)</span>', page) == [words]
 
 
+@pytest.mark.parametrize(
+    "result, words",
+    [
+        (types_pb2.RESULT_FIRST_WINS, "a won: five in a row"),
+        (types_pb2.RESULT_SECOND_WINS, "b won: five in a row"),
+        (types_pb2.RESULT_DRAW, "A draw"),
+    ],
+)
+async def test_longest_game_says_who_won_it(result: types_pb2.Result.ValueType, words: str) -> None:
+    cup = tournament("cup", {"a": 1.0, "b": 0.0})
+    page = await home_page(
+        home_content([cup], ended_games=[ended(cup, 1, [0, 20, 1, 21, 2, 22, 3, 23, 4], result=result)])
+    )
+    assert re.findall(r'<span id="featured-said">\s*(.*?)</span>', page) == [words]
+
+
 async def test_game_of_the_day_stays_after_other_tournaments(
     server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
