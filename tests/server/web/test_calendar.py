@@ -67,7 +67,7 @@ def test_a_scheduled_start_is_an_event_with_a_stable_id() -> None:
     assert "DTEND" not in event
     assert "DURATION" not in event
     assert event["SUMMARY"] == "Spring cup"
-    assert event["DESCRIPTION"] == "Gomoku, swiss, 60\u00a0s"
+    assert event["DESCRIPTION"] == "Gomoku, swiss, 1\u00a0min"
     assert event["URL"] == "https://games.example/tournaments/spring-1"
     later = tournament_document(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
     (again,) = events(calendar_of(later, "http://127.0.0.1:7480"))
