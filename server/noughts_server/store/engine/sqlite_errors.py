@@ -46,6 +46,9 @@ def translate(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
     if code is None:
         return None
     kind = _KINDS.get(code & 0xFF)
+    if kind is DatabaseFailing and isinstance(cause, sqlite3.Error):
+        # The name says which operation failed.
+        return DatabaseFailing(str(cause), problem=f"{DatabaseFailing.problem} ({cause.sqlite_errorname})")
     return None if kind is None else kind(str(cause))
 
 
