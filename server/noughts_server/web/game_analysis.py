@@ -107,7 +107,7 @@ def decisive(record: RecordedGame, judged: JudgedGame) -> int | None:
 
 
 def stood_lost(record: RecordedGame, judged: JudgedGame) -> int | None:
-    """Return the side that stood lost when the other one lost by a fault, e.g. on time; None if there is none."""
+    """Return the side that was losing when the other one lost by a fault, e.g. on time; None if there is none."""
     loser, verdict = record.loser, judged.verdicts.get(len(record.moves))
     if loser is None or verdict is None or not record.by_fault:
         return None

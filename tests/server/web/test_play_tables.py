@@ -3,6 +3,8 @@
 import asyncio
 import threading
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -19,26 +21,31 @@ from tests.support.patience import PATIENCE
 pytestmark = pytest.mark.processes
 
 
+@asynccontextmanager
+async def rooms_of(server: ServerUnderTest, owner: str, settings: TableSettings) -> AsyncIterator[PlayTables]:
+    """The tables of a website that uses the token of this owner."""
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        rooms = PlayTables(upstream, tasks, server.token(owner), settings)
+        yield rooms
+        await rooms.close()
+        await upstream.close()
+
+
 async def test_visitor_who_asks_for_many_tables_at_once_gets_one(server: ServerUnderTest) -> None:
     wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
     settings = TableSettings(most=4, address_most=2, kept=0.0, pause=0.0)
-    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
-        upstream = Upstream(server.address, Dialling())
-        rooms = PlayTables(upstream, tasks, server.token("crowd"), settings)
+    async with rooms_of(server, "crowd", settings) as rooms:
         for number in range(4):
             await rooms.open(wish, f"192.0.2.{number}")
         answers = await asyncio.gather(*(rooms.open(wish, "192.0.2.9") for _ in range(8)), return_exceptions=True)
         assert sum(isinstance(answer, PlayTable) for answer in answers) == 1
-        await rooms.close()
-        await upstream.close()
 
 
 async def test_addresses_with_many_games_leave_others_their_first_one(server: ServerUnderTest) -> None:
     wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
     settings = TableSettings(address_most=4, games_a_minute=2, pause=0.0)
-    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
-        upstream = Upstream(server.address, Dialling())
-        rooms = PlayTables(upstream, tasks, server.token("rush"), settings)
+    async with rooms_of(server, "rush", settings) as rooms:
         for address in ("192.0.2.1", "192.0.2.1"):
             await rooms.open(wish, address)
         with pytest.raises(Failure, match="2 games have been started"):
@@ -47,16 +54,12 @@ async def test_addresses_with_many_games_leave_others_their_first_one(server: Se
             await rooms.open(wish, address)
         with pytest.raises(Failure, match="4 games have been started"):
             await rooms.open(wish, "192.0.2.4")
-        await rooms.close()
-        await upstream.close()
 
 
 async def test_new_visitor_gets_the_table_that_was_idle_the_longest(server: ServerUnderTest) -> None:
     wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
     settings = TableSettings(most=2, address_most=1, kept=600.0, pause=0.0)
-    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
-        upstream = Upstream(server.address, Dialling())
-        rooms = PlayTables(upstream, tasks, server.token("full"), settings)
+    async with rooms_of(server, "full", settings) as rooms:
         first, second = [await rooms.open(wish, f"192.0.2.{number}") for number in (1, 2)]
         for table in (first, second):
             table.guests[0].last_move_time -= 700
@@ -69,8 +72,6 @@ async def test_new_visitor_gets_the_table_that_was_idle_the_longest(server: Serv
         assert rooms.find(third.keys[0]) is third
         with pytest.raises(Failure, match="All 2 tables are taken"):
             await rooms.open(wish, "192.0.2.4")
-        await rooms.close()
-        await upstream.close()
 
 
 async def test_a_hint_belongs_to_the_game_in_which_it_was_asked(
